@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/format/schedule.h"
+
+#include <assert.h>
+
+#include "common/base/prng.h"
+
+#define ROUNDS 6U
+#define GOLDEN 0x9e3779b97f4a7c15U
+
+/* The key of one pass; round keys are counted up from it. */
+static uint64_t pass_key(const struct schedule *schedule, uint64_t pass)
+{
+	return prng_mix(schedule->key ^ prng_mix((pass + 1) * GOLDEN));
+}
+
+static uint64_t round_value(uint64_t key, unsigned int round, uint64_t half)
+{
+	return prng_mix(key + (round + 1) * GOLDEN + prng_mix(half + 1));
+}
+
+static uint64_t permute(const struct schedule *schedule, uint64_t key,
+			uint64_t value)
+{
+	unsigned int bits = schedule->half_bits;
+	uint64_t mask = (1ULL << bits) - 1;
+	uint64_t left = value >> bits;
+	uint64_t right = value & mask;
+
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		uint64_t next = left ^ (round_value(key, round, right) & mask);
+
+		left = right;
+		right = next;
+	}
+	return left << bits | right;
+}
+
+static uint64_t permute_back(const struct schedule *schedule, uint64_t key,
+			     uint64_t value)
+{
+	unsigned int bits = schedule->half_bits;
+	uint64_t mask = (1ULL << bits) - 1;
+	uint64_t left = value >> bits;
+	uint64_t right = value & mask;
+
+	for (unsigned int round = ROUNDS; round-- > 0;) {
+		uint64_t previous =
+			right ^ (round_value(key, round, left) & mask);
+
+		right = left;
+		left = previous;
+	}
+	return left << bits | right;
+}
+
+/*
+ * Both walks start inside the slots, and a permutation brings every walk back
+ * to where it began: so they end, after less than four steps on average, since
+ * the network's domain is less than four times the slots.
+ */
+static uint64_t slot_at(const struct schedule *schedule, uint64_t pass,
+			uint64_t position)
+{
+	uint64_t key = pass_key(schedule, pass);
+	uint64_t value = position;
+
+	if (schedule->pattern == RUN_PATTERN_SEQUENTIAL)
+		return position;
+	do
+		value = permute(schedule, key, value);
+	while (value >= schedule->slots);
+	return value;
+}
+
+static uint64_t position_of(const struct schedule *schedule, uint64_t pass,
+			    uint64_t slot)
+{
+	uint64_t key = pass_key(schedule, pass);
+	uint64_t value = slot;
+
+	if (schedule->pattern == RUN_PATTERN_SEQUENTIAL)
+		return slot;
+	do
+		value = permute_back(schedule, key, value);
+	while (value >= schedule->slots);
+	return value;
+}
+
+void schedule_init(struct schedule *schedule, const struct run *run,
+		   uint16_t stream)
+{
+	schedule->slots = run_slots_per_stream(run);
+	schedule->pattern = run->pattern;
+	schedule->key =
+		prng_mix(prng_mix(run->seed + GOLDEN) + (stream + 1U) * GOLDEN);
+	schedule->half_bits = 1;
+
+	assert(schedule->slots >= 1 && schedule->slots <= 1ULL << 48);
+
+	while (1ULL << 2 * schedule->half_bits < schedule->slots)
+		schedule->half_bits++;
+}
+
+uint64_t schedule_slot(const struct schedule *schedule, uint64_t sequence)
+{
+	assert(sequence >= 1);
+
+	return slot_at(schedule, (sequence - 1) / schedule->slots,
+		       (sequence - 1) % schedule->slots);
+}
+
+uint64_t schedule_newest(const struct schedule *schedule, uint64_t slot,
+			 uint64_t bound)
+{
+	uint64_t pass = 0;
+	uint64_t position = 0;
+
+	assert(slot < schedule->slots);
+
+	if (bound == 0)
+		return 0;
+	pass = (bound - 1) / schedule->slots;
+	position = position_of(schedule, pass, slot);
+	if (position > (bound - 1) % schedule->slots) {
+		/* This pass comes to it only after BOUND. */
+		if (pass == 0)
+			return 0;
+		pass--;
+		position = position_of(schedule, pass, slot);
+	}
+	return pass * schedule->slots + position + 1;
+}
