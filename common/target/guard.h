@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * guard - refuses to destroy what is not ours.
+ *
+ * Mounted, partitioned, signed (libblkid) and in-use devices are refused by the
+ * name of what was found, whatever was confirmed; a region that holds anything
+ * but a plugpull label needs --erase with the drive's erase name.
+ */
+#ifndef COMMON_TARGET_GUARD_H
+#define COMMON_TARGET_GUARD_H
+
+#include <stdint.h>
+
+struct err;
+struct target;
+
+/*
+ * 0 if the region OFFSET ... OFFSET + SIZE of TARGET may be overwritten, else
+ * -1: err names what was found and has the hint in its second line ("\nhint:
+ * ..."). ERASE is the value of --erase or NULL. A label of plugpull's own in
+ * the region (either copy), or a file that is all holes, needs no --erase.
+ */
+int guard_check(struct target *target, uint64_t offset_bytes,
+		uint64_t size_bytes, const char *erase, struct err *err);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/target/identity.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SLAVE_LEVELS_MAX 8 /* dm on md on dm ... */
+#define VPD_HEADER_BYTES 4
+
+void identity_clean(const char *from, size_t count, char *to, size_t room)
+{
+	size_t used = 0;
+	bool is_gap = false;
+
+	for (size_t i = 0; i < count && used + 2 < room; i++) {
+		if (from[i] > ' ' && from[i] <= '~') {
+			if (is_gap && used > 0)
+				to[used++] = ' ';
+			is_gap = false;
+			to[used++] = from[i];
+		} else if (from[i] == '\0') {
+			break;
+		} else {
+			is_gap = true;
+		}
+	}
+	to[used] = '\0';
+}
+
+/* Bytes of FOLDER/NAME, -1 where it cannot be read. */
+static ssize_t read_raw(const char *folder, const char *name, char *to,
+			size_t room)
+{
+	char path[PATH_MAX];
+	ssize_t count;
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/%s", folder, name) >=
+	    (int)sizeof(path))
+		return -1;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd == -1)
+		return -1;
+	count = read(fd, to, room);
+	(void)close(fd); /* nothing was written */
+	return count;
+}
+
+/* TO is "" where there is nothing. */
+static bool read_text(const char *folder, const char *name, char *to,
+		      size_t room)
+{
+	char raw[1024];
+	ssize_t count = read_raw(folder, name, raw, sizeof(raw));
+
+	to[0] = '\0';
+	if (count > 0)
+		identity_clean(raw, (size_t)count, to, room);
+	return to[0] != '\0';
+}
+
+static void append(char *text, const char *part)
+{
+	size_t used = strlen(text);
+
+	if (part[0] == '\0')
+		return;
+	(void)snprintf(text + used, IDENTITY_TEXT_BYTES - used, "%s%s",
+		       used > 0 ? " " : "", part);
+}
+
+/* SCSI keeps the serial number in binary page 80h, others as text. */
+static void read_serial(const char *disk, char *serial)
+{
+	char page[260];
+	ssize_t count;
+
+	if (read_text(disk, "device/serial", serial, IDENTITY_TEXT_BYTES) ||
+	    read_text(disk, "serial", serial, IDENTITY_TEXT_BYTES))
+		return;
+	count = read_raw(disk, "device/vpd_pg80", page, sizeof(page));
+	if (count > VPD_HEADER_BYTES)
+		identity_clean(page + VPD_HEADER_BYTES,
+			       (size_t)count - VPD_HEADER_BYTES, serial,
+			       IDENTITY_TEXT_BYTES);
+}
+
+static void read_hardware(const char *disk, struct identity *identity)
+{
+	static const char *const names[] = {"device/vendor", "device/model",
+					    "device/name"};
+	char part[IDENTITY_TEXT_BYTES];
+	char name[IDENTITY_TEXT_BYTES] = "";
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (read_text(disk, names[i], part, sizeof(part)))
+			append(name, part);
+	}
+	read_serial(disk, identity->serial);
+	if (!read_text(disk, "wwid", part, sizeof(part)))
+		(void)read_text(disk, "device/wwid", part,
+				sizeof(part)); /* "" will do */
+	if (identity->serial[0] == '\0')
+		(void)snprintf(identity->serial, sizeof(identity->serial), "%s",
+			       part);
+	if (identity->serial[0] == '\0')
+		return; /* a model alone does not tell two drives apart */
+	append(identity->text, name);
+	append(identity->text, identity->serial);
+	if (strcmp(identity->serial, part) != 0)
+		append(identity->text, part);
+}
+
+static void read_loop(const char *disk, struct identity *identity)
+{
+	char file[IDENTITY_TEXT_BYTES - 8];
+	char offset[32];
+
+	if (!read_text(disk, "loop/backing_file", file, sizeof(file)))
+		return;
+	(void)snprintf(identity->text, sizeof(identity->text), "loop:%s", file);
+	if (read_text(disk, "loop/offset", offset, sizeof(offset)) &&
+	    strcmp(offset, "0") != 0) {
+		append(identity->text, "from byte");
+		append(identity->text, offset);
+	}
+}
+
+/* Software layers know themselves by a uuid. */
+static bool read_layer(const char *disk, struct identity *identity)
+{
+	static const char *const rows[][2] = {
+		{"dm:", "dm/uuid"}, {"dm:", "dm/name"}, {"md:", "md/uuid"}};
+	char value[IDENTITY_TEXT_BYTES - 8];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!read_text(disk, rows[i][1], value, sizeof(value)))
+			continue;
+		(void)snprintf(identity->text, sizeof(identity->text), "%s%s",
+			       rows[i][0], value);
+		(void)snprintf(identity->serial, sizeof(identity->serial), "%s",
+			       value);
+		return true;
+	}
+	return false;
+}
+
+static void add_partition(struct identity *identity)
+{
+	char number[16];
+	char tail[32];
+	size_t used;
+
+	if (!read_text(identity->node, "partition", number, sizeof(number)))
+		return;
+	(void)snprintf(tail, sizeof(tail), ":part%s", number);
+	used = strlen(identity->text);
+	if (used > 0)
+		(void)snprintf(identity->text + used,
+			       sizeof(identity->text) - used, "%s", tail);
+	used = strlen(identity->serial);
+	if (used > 0)
+		(void)snprintf(identity->serial + used,
+			       sizeof(identity->serial) - used, "%s", tail);
+}
+
+static const char *last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? path : slash + 1;
+}
+
+/* Keeps in FOUND the name of a loop device that is, or lies below, FOLDER and
+ * reads its backing file through the page cache. */
+static void find_cached_loop(const char *folder, int level, char *found,
+			     size_t room)
+{
+	char path[PATH_MAX];
+	char value[16];
+	const struct dirent *entry;
+	DIR *slaves;
+
+	if (read_text(folder, "loop/dio", value, sizeof(value)) &&
+	    strcmp(value, "1") != 0)
+		(void)snprintf(found, room, "%s", last_name(folder));
+	if (level == SLAVE_LEVELS_MAX || found[0] != '\0' ||
+	    snprintf(path, sizeof(path), "%s/slaves", folder) >=
+		    (int)sizeof(path))
+		return;
+	slaves = opendir(path);
+	if (slaves == NULL)
+		return;
+	while ((entry = readdir(slaves)) != NULL && found[0] == '\0') {
+		char slave[PATH_MAX + 264];
+		char real[PATH_MAX];
+
+		(void)snprintf(slave, sizeof(slave), "%s/%s", path,
+			       entry->d_name);
+		if (entry->d_name[0] != '.' && realpath(slave, real) != NULL)
+			find_cached_loop(real, level + 1, found, room);
+	}
+	(void)closedir(slaves); /* nothing was written */
+}
+
+int identity_read(const char *sysfs, unsigned int major, unsigned int minor,
+		  struct identity *identity)
+{
+	char path[PATH_MAX];
+	char value[32];
+	char *slash;
+
+	memset(identity, 0, sizeof(*identity));
+	(void)snprintf(path, sizeof(path), "%s/dev/block/%u:%u", sysfs, major,
+		       minor);
+	if (realpath(path, identity->node) == NULL)
+		return -1;
+	memcpy(identity->disk, identity->node, sizeof(identity->disk));
+	identity->is_partition =
+		read_text(identity->node, "partition", value, sizeof(value));
+	slash = strrchr(identity->disk, '/');
+	if (identity->is_partition && slash != NULL)
+		*slash = '\0';
+
+	if (!read_layer(identity->disk, identity))
+		read_hardware(identity->disk, identity);
+	if (identity->text[0] == '\0')
+		read_loop(identity->disk, identity);
+	add_partition(identity);
+	(void)read_text(identity->disk, "queue/write_cache", value,
+			sizeof(value)); /* "" where there is no such file */
+	identity->is_write_back = strcmp(value, "write back") == 0;
+	find_cached_loop(identity->disk, 0, identity->cached_loop,
+			 sizeof(identity->cached_loop));
+	return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * identity - what sysfs says about a block device: by what it is known again
+ * after a power cut (P10), and what the kernel believes about it.
+ *
+ * It reads small files under SYSFS ("/sys"; a made-up folder in the tests) and
+ * nothing else. A /dev name is never part of an identity: it moves.
+ */
+#ifndef COMMON_TARGET_IDENTITY_H
+#define COMMON_TARGET_IDENTITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define IDENTITY_TEXT_BYTES 256
+#define IDENTITY_PATH_BYTES 4096
+
+struct identity {
+	/*
+	 * Model, serial number and world wide name, as far as there are any;
+	 * "loop:" and backing file, "dm:" and uuid, "md:" and uuid; a partition
+	 * has ":partN" behind its drive's. "" where nothing is known.
+	 * Printable, blanks trimmed and folded.
+	 */
+	char text[IDENTITY_TEXT_BYTES];
+	/* For people to repeat: the serial number or the best there is; "". */
+	char serial[IDENTITY_TEXT_BYTES];
+	char node[IDENTITY_PATH_BYTES]; /* folder of this very device */
+	char disk[IDENTITY_PATH_BYTES]; /* folder of the whole drive */
+	bool is_partition;
+	bool is_write_back; /* FLUSH is sent to the drive, not dropped */
+	/* A loop device here or below (dm, md) goes through the page cache of
+	 * its backing file: its kernel name, else "" (P10). */
+	char cached_loop[64];
+};
+
+/* 0, or -1 where sysfs has no such device. */
+int identity_read(const char *sysfs, unsigned int major, unsigned int minor,
+		  struct identity *identity);
+
+/* Trims blanks at both ends, folds runs of them, drops what is not printable
+ * ASCII. COUNT bytes of FROM, which need no NUL. */
+void identity_clean(const char *from, size_t count, char *to, size_t room);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/target/target.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/err.h"
+#include "common/target/target_ops.h"
+
+static bool is_nbd_name(const char *name)
+{
+	return strncmp(name, "nbd", 3) == 0 && strstr(name, "://") != NULL;
+}
+
+static const struct target_ops *choose_ops(const char *name, struct err *err)
+{
+	if (!is_nbd_name(name))
+		return &target_aio_ops;
+#ifdef HAVE_LIBNBD
+	(void)err; /* every name has an engine */
+	return &target_nbd_ops;
+#else
+	(void)err_set(err,
+		      "cannot open %s: this build has no NBD support"
+		      "\nhint: install libnbd and build again",
+		      name);
+	return NULL;
+#endif
+}
+
+struct target *target_open(const char *name, enum target_mode mode,
+			   struct err *err)
+{
+	const struct target_ops *ops;
+	struct target *target;
+
+	if (name[0] == '\0' || strlen(name) >= TARGET_TEXT_BYTES) {
+		(void)err_set(err,
+			      "cannot open target '%.40s': its name must have "
+			      "1 to %d bytes",
+			      name, TARGET_TEXT_BYTES - 1);
+		return NULL;
+	}
+	ops = choose_ops(name, err);
+	if (ops == NULL)
+		return NULL;
+	target = ops->open(name, mode, err);
+	if (target == NULL)
+		return NULL;
+	target->ops = ops;
+	target->mode = mode;
+	memcpy(target->name, name, strlen(name) + 1); /* fits: see above */
+	target->once = NULL;
+	(void)pthread_mutex_init(&target->once_lock, NULL); /* cannot fail */
+	return target;
+}
+
+void target_close(struct target *target)
+{
+	if (target == NULL)
+		return;
+	target_queue_close(target->once);
+	(void)pthread_mutex_destroy(&target->once_lock); /* nobody holds it */
+	target->ops->close(target);
+}
+
+const struct target_info *target_info(const struct target *target)
+{
+	return &target->info;
+}
+
+const char *target_name(const struct target *target)
+{
+	return target->name;
+}
+
+bool target_is_gone(const struct target *target)
+{
+	return target->ops->is_gone(target);
+}
+
+struct target_queue *target_queue_open(struct target *target,
+				       unsigned int depth, struct err *err)
+{
+	struct target_queue *queue;
+	struct target_request *requests;
+
+	assert(depth >= 1 && depth <= TARGET_DEPTH_MAX);
+
+	requests = calloc(depth, sizeof(*requests));
+	if (requests == NULL) {
+		(void)err_sys(err, errno, "cannot open a queue on %s",
+			      target->name);
+		return NULL;
+	}
+	queue = target->ops->queue_open(target, depth, err);
+	if (queue == NULL) {
+		free(requests);
+		return NULL;
+	}
+	queue->target = target;
+	queue->depth = depth;
+	queue->queued = 0;
+	queue->in_flight = 0;
+	queue->requests = requests;
+	return queue;
+}
+
+void target_queue_close(struct target_queue *queue)
+{
+	if (queue == NULL)
+		return;
+	free(queue->requests);
+	queue->requests = NULL;
+	queue->target->ops->queue_close(queue);
+}
+
+static struct target_request *queue_add(struct target_queue *queue,
+					enum target_request_kind kind,
+					uint64_t tag)
+{
+	struct target_request *request;
+
+	assert(queue->queued + queue->in_flight < queue->depth);
+
+	request = &queue->requests[queue->queued++];
+	memset(request, 0, sizeof(*request));
+	request->kind = kind;
+	request->tag = tag;
+	return request;
+}
+
+static bool is_inside(const struct target *target, size_t length,
+		      uint64_t offset_bytes)
+{
+	const struct target_info *info = &target->info;
+
+	return length > 0 && length <= info->max_request_bytes &&
+	       length <= info->size_bytes &&
+	       offset_bytes <= info->size_bytes - length &&
+	       length % info->logical_block_bytes == 0 &&
+	       offset_bytes % info->logical_block_bytes == 0;
+}
+
+static bool is_aligned(const void *buffer)
+{
+	return (uintptr_t)buffer % TARGET_ALIGNMENT == 0;
+}
+
+void target_queue_write(struct target_queue *queue, uint64_t tag,
+			const void *buffer, size_t length,
+			uint64_t offset_bytes, bool is_fua)
+{
+	struct target_request *request;
+
+	assert(queue->target->mode == TARGET_WRITE);
+	assert(is_aligned(buffer));
+	assert(is_inside(queue->target, length, offset_bytes));
+	assert(!is_fua || queue->target->info.has_fua);
+
+	request = queue_add(queue, TARGET_REQUEST_WRITE, tag);
+	request->buffer.from = buffer;
+	request->length = length;
+	request->offset_bytes = offset_bytes;
+	request->is_fua = is_fua;
+}
+
+void target_queue_read(struct target_queue *queue, uint64_t tag, void *buffer,
+		       size_t length, uint64_t offset_bytes)
+{
+	struct target_request *request;
+
+	assert(is_aligned(buffer));
+	assert(is_inside(queue->target, length, offset_bytes));
+
+	request = queue_add(queue, TARGET_REQUEST_READ, tag);
+	request->buffer.to = buffer;
+	request->length = length;
+	request->offset_bytes = offset_bytes;
+}
+
+void target_queue_flush(struct target_queue *queue, uint64_t tag)
+{
+	assert(queue->target->info.has_flush);
+	(void)queue_add(queue, TARGET_REQUEST_FLUSH, tag); /* all is in TAG */
+}
+
+int target_queue_submit(struct target_queue *queue)
+{
+	unsigned int taken = 0;
+	int result;
+
+	if (queue->queued == 0)
+		return 0;
+	result = queue->target->ops->submit(queue, &taken);
+	assert(taken <= queue->queued);
+	queue->in_flight += taken;
+	queue->queued = 0;
+	return result;
+}
+
+int target_queue_reap(struct target_queue *queue,
+		      struct target_completion *completions, unsigned int room,
+		      int timeout_ms)
+{
+	int count;
+
+	assert(room > 0);
+	assert(timeout_ms >= 0 || queue->in_flight > 0);
+
+	count = queue->target->ops->reap(queue, completions, room, timeout_ms);
+	if (count > 0) {
+		assert((unsigned int)count <= queue->in_flight);
+		queue->in_flight -= (unsigned int)count;
+	}
+	return count;
+}
+
+void *target_buffer_new(size_t bytes, struct err *err)
+{
+	void *buffer = NULL;
+	int errnum;
+
+	errnum = posix_memalign(&buffer, TARGET_ALIGNMENT, bytes);
+	if (errnum != 0) {
+		(void)err_sys(err, errnum, "cannot get %zu bytes of memory",
+			      bytes);
+		return NULL;
+	}
+	memset(buffer, 0, bytes);
+	return buffer;
+}
+
+/* Waits for the only request in flight. A signal does not end the wait. */
+static int reap_one(struct target_queue *queue, size_t length,
+		    uint64_t deadline_ns)
+{
+	struct target_completion completion;
+	int count;
+
+	do {
+		count = target_queue_reap(queue, &completion, 1,
+					  clock_until_ms(deadline_ns));
+	} while (count == 0 && clock_monotonic_ns() < deadline_ns);
+	if (count < 0)
+		return count;
+	if (count == 0)
+		return -ETIMEDOUT;
+	if (completion.result < 0)
+		return (int)completion.result;
+	return (uint64_t)completion.result == length ? 0 : -ENODATA;
+}
+
+int target_read_once(struct target *target, void *buffer, size_t length,
+		     uint64_t offset_bytes, int timeout_ms)
+{
+	uint64_t deadline_ns;
+	struct target_queue *queue;
+	struct err ignored; /* the caller wants a number */
+	int result;
+
+	assert(timeout_ms >= 0);
+	if (!is_inside(target, length, offset_bytes))
+		return -EINVAL;
+
+	deadline_ns = clock_monotonic_ns() +
+		      (unsigned int)timeout_ms * CLOCK_NS_PER_MS;
+	(void)pthread_mutex_lock(&target->once_lock); /* cannot fail */
+	queue = target->once;
+	target->once = NULL;
+	if (queue == NULL)
+		queue = target_queue_open(target, 1, &ignored);
+	if (queue == NULL) {
+		result = target_is_gone(target) ? -ENODEV : -EAGAIN;
+		goto out;
+	}
+	target_queue_read(queue, 0, buffer, length, offset_bytes);
+	result = target_queue_submit(queue);
+	if (result == 0)
+		result = reap_one(queue, length, deadline_ns);
+	if (target->ops->keeps_once_queue && queue->in_flight == 0)
+		target->once = queue;
+	else
+		target_queue_close(queue);
+out:
+	(void)pthread_mutex_unlock(&target->once_lock);
+	return result;
+}
