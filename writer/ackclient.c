@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every tick (1 ms) the thread empties the rings into the store, gives out
+ * payloads and takes confirmations. The tick groups acknowledgements and costs
+ * the streams nothing: they are never waited for and never wake anybody.
+ */
+#include "writer/ackclient.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/err.h"
+#include "writer/acklink.h"
+#include "writer/ackring.h"
+#include "writer/ackstore.h"
+#include "writer/wstop.h"
+
+#define TICK_NS          CLOCK_NS_PER_MS
+#define BACKOFF_FIRST_MS 100
+#define BACKOFF_LAST_MS  2000
+#define RECONNECT_MS     5000 /* one attempt */
+#define RECOVER_TICK_MS  20
+#define TEXT_BYTES       700
+
+struct ackclient {
+	struct ackclient_setup setup;
+	struct acklink *link;
+	uint16_t streams;
+	bool is_started;
+	pthread_t thread;
+	atomic_bool is_ending;
+	atomic_bool is_failed;
+	atomic_uint_fast64_t progress_ns; /* when all was well last */
+	atomic_uint_fast64_t confirmed_ns, confirmed_writes, confirmed;
+	atomic_uint_fast64_t reserved[RUN_STREAMS_MAX];
+	struct ackring *rings[RUN_STREAMS_MAX];
+
+	pthread_mutex_t mutex; /* what follows; never held over a wait */
+	struct ackstore *store;
+	struct ackbody body; /* being packed */
+	struct err err;      /* why it failed */
+};
+
+static bool belongs(const struct ackbody_ranges *ranges,
+		    const struct ackring_item *item)
+{
+	const struct ackbody_range *last = &ranges->ranges[ranges->count - 1];
+
+	return ranges->flush == item->flush && item->range.first > last->last &&
+	       (ranges->count < ACKBODY_RANGES_MAX ||
+		item->range.first == last->last + 1);
+}
+
+static void append_range(struct ackbody_ranges *ranges,
+			 const struct ackring_item *item)
+{
+	struct ackbody_range *last = ranges->ranges;
+
+	ranges->completed_ns = item->completed_ns;
+	if (ranges->count > 0) {
+		last += ranges->count - 1;
+		if (item->range.first == last->last + 1) {
+			last->last = item->range.last;
+			return;
+		}
+		last++;
+	}
+	*last = item->range;
+	ranges->count++;
+}
+
+/* Packs the oldest items of a ring into one body; false: no item or no room. */
+static bool pack_body(struct ackclient *client, uint16_t stream)
+{
+	struct ackring *ring = client->rings[stream];
+	const struct ackring_item *item = ackring_peek(ring, 0);
+	struct ackbody *body = &client->body;
+	struct ackbody_ranges *ranges = &body->ranges;
+	size_t used = 0;
+
+	if (!item)
+		return false;
+	body->type = item->type;
+	if (item->type == ACKBODY_RESERVE) {
+		body->limit.stream = stream;
+		body->limit.sequence = item->range.last;
+		used = 1;
+	} else {
+		ranges->stream = stream;
+		ranges->flush = item->flush;
+		ranges->submitted_ns = item->submitted_ns;
+		ranges->count = 0;
+		do {
+			append_range(ranges, item);
+			item = ackring_peek(ring, ++used);
+		} while (item && item->type == body->type &&
+			 belongs(ranges, item));
+	}
+	if (!ackstore_add(client->store, body))
+		return false;
+	ackring_pop(ring, used);
+	return true;
+}
+
+/* With the mutex held: it is also what makes the rings have one popper. */
+static void drain_rings(struct ackclient *client)
+{
+	for (uint16_t i = 0; i < client->streams; i++)
+		for (int n = 0; n < ACKRING_PLACES; n++)
+			if (!pack_body(client, i))
+				break;
+}
+
+static void publish(struct ackclient *client)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t confirmed = 0;
+
+	pthread_mutex_lock(&client->mutex);
+	confirmed = ackstore_confirmed(client->store);
+	atomic_store(&client->confirmed_writes,
+		     ackstore_confirmed_writes(client->store));
+	if (confirmed > atomic_load(&client->confirmed)) {
+		atomic_store(&client->confirmed, confirmed);
+		atomic_store(&client->confirmed_ns, now_ns);
+		atomic_store(&client->progress_ns, now_ns);
+	}
+	if (!ackstore_is_flying(client->store))
+		atomic_store(&client->progress_ns, now_ns);
+	for (uint16_t i = 0; i < client->streams; i++)
+		atomic_store_explicit(&client->reserved[i],
+				      ackstore_reserved(client->store, i),
+				      memory_order_release);
+	pthread_mutex_unlock(&client->mutex);
+}
+
+static void note(struct ackclient *client, const char *text)
+{
+	if (client->setup.note)
+		client->setup.note(text);
+}
+
+static void fail(struct ackclient *client, const struct err *err)
+{
+	pthread_mutex_lock(&client->mutex);
+	client->err = *err;
+	pthread_mutex_unlock(&client->mutex);
+	atomic_store(&client->is_failed, true);
+	wstop_fail(client->setup.stop, err, false);
+}
+
+/* The streams go on meanwhile; what they say is gathered. */
+static void wait_gathering(struct ackclient *client, uint64_t wait_ms)
+{
+	uint64_t until_ns = clock_monotonic_ns() + wait_ms * CLOCK_NS_PER_MS;
+
+	do {
+		pthread_mutex_lock(&client->mutex);
+		drain_rings(client);
+		pthread_mutex_unlock(&client->mutex);
+		clock_sleep_ms(RECOVER_TICK_MS);
+	} while (clock_monotonic_ns() < until_ns &&
+		 !atomic_load(&client->is_ending));
+}
+
+static int try_again(struct ackclient *client, uint64_t until_ns,
+		     struct err *err)
+{
+	uint64_t backoff_ms = BACKOFF_FIRST_MS;
+	bool has_begun = client->setup.is_resume;
+
+	pthread_mutex_lock(&client->mutex);
+	has_begun = has_begun || ackstore_confirmed(client->store) > 0;
+	pthread_mutex_unlock(&client->mutex);
+	while (clock_monotonic_ns() < until_ns) {
+		uint64_t limit_ns =
+			clock_monotonic_ns() + RECONNECT_MS * CLOCK_NS_PER_MS;
+
+		wait_gathering(client, backoff_ms);
+		if (atomic_load(&client->is_ending))
+			return -1;
+		if (acklink_reopen(client->link, has_begun,
+				   limit_ns < until_ns ? limit_ns : until_ns,
+				   err) == 0)
+			return 0;
+		backoff_ms *= 2;
+		if (backoff_ms > BACKOFF_LAST_MS)
+			backoff_ms = BACKOFF_LAST_MS;
+	}
+	return -1;
+}
+
+static int recover(struct ackclient *client, struct err *err)
+{
+	uint64_t timeout_ns = client->setup.timeout_ms * CLOCK_NS_PER_MS;
+	char text[TEXT_BYTES];
+
+	if (!acklink_can_reopen(client->link))
+		return -1;
+	(void)snprintf(text, sizeof(text),
+		       "lost the collector: %s; trying again for %llu s",
+		       err->text,
+		       (unsigned long long)client->setup.timeout_ms / 1000);
+	note(client, text);
+	if (try_again(client, atomic_load(&client->progress_ns) + timeout_ns,
+		      err) < 0)
+		return err_prefix(err,
+				  "the collector was lost and not found again "
+				  "within %llu s",
+				  (unsigned long long)client->setup.timeout_ms /
+					  1000);
+	pthread_mutex_lock(&client->mutex);
+	ackstore_rewind(client->store);
+	pthread_mutex_unlock(&client->mutex);
+	note(client, "the collector is back; repeating what it has not "
+		     "confirmed");
+	return 0;
+}
+
+static void *ackclient_main(void *argument)
+{
+	struct ackclient *client = argument;
+	struct err err;
+
+	atomic_store(&client->progress_ns, clock_monotonic_ns());
+	while (!atomic_load(&client->is_ending)) {
+		uint64_t deadline_ns = clock_monotonic_ns() + TICK_NS;
+
+		pthread_mutex_lock(&client->mutex);
+		drain_rings(client);
+		pthread_mutex_unlock(&client->mutex);
+		if (acklink_pump(client->link, client->store, &client->mutex,
+				 deadline_ns, &err) < 0 &&
+		    recover(client, &err) < 0) {
+			if (!atomic_load(&client->is_ending))
+				fail(client, &err);
+			break;
+		}
+		publish(client);
+	}
+	return NULL;
+}
+
+struct ackclient *ackclient_open(const struct ackclient_setup *setup,
+				 struct ackclient_before *before,
+				 struct err *err)
+{
+	struct ackclient *client = calloc(1, sizeof(*client));
+
+	if (!client) {
+		err_sys(err, ENOMEM, "cannot keep an ack log");
+		return NULL;
+	}
+	client->setup = *setup;
+	pthread_mutex_init(&client->mutex, NULL);
+	client->store = ackstore_new(err);
+	if (client->store)
+		client->link = acklink_open(setup, before, err);
+	if (!client->link) {
+		ackstore_free(client->store);
+		free(client);
+		return NULL;
+	}
+	return client;
+}
+
+int ackclient_start(struct ackclient *client, uint16_t streams, struct err *err)
+{
+	int errnum = 0;
+
+	assert(streams >= 1 && streams <= RUN_STREAMS_MAX);
+	client->streams = streams;
+	for (uint16_t i = 0; i < streams; i++) {
+		client->rings[i] = ackring_new(err);
+		if (!client->rings[i])
+			return -1;
+	}
+	errnum = pthread_create(&client->thread, NULL, ackclient_main, client);
+	if (errnum)
+		return err_sys(err, errnum,
+			       "cannot start the thread of the ack log");
+	client->is_started = true;
+	return 0;
+}
+
+struct ackring *ackclient_ring(struct ackclient *client, uint16_t stream)
+{
+	return client->rings[stream];
+}
+
+static int failure(struct ackclient *client, struct err *err)
+{
+	pthread_mutex_lock(&client->mutex);
+	*err = client->err;
+	pthread_mutex_unlock(&client->mutex);
+	return -1;
+}
+
+int ackclient_say(struct ackclient *client, const struct ackbody *body,
+		  struct err *err)
+{
+	bool is_added = false;
+
+	while (!is_added) {
+		if (atomic_load(&client->is_failed))
+			return failure(client, err);
+		pthread_mutex_lock(&client->mutex);
+		drain_rings(client);
+		is_added = ackstore_add(client->store, body);
+		pthread_mutex_unlock(&client->mutex);
+		if (!is_added)
+			clock_sleep_ms(1);
+	}
+	return 0;
+}
+
+int ackclient_wait(struct ackclient *client, uint64_t timeout_ms,
+		   struct err *err)
+{
+	uint64_t until_ns = clock_monotonic_ns() + timeout_ms * CLOCK_NS_PER_MS;
+	bool is_empty = false;
+
+	for (;;) {
+		pthread_mutex_lock(&client->mutex);
+		is_empty = ackstore_is_empty(client->store);
+		pthread_mutex_unlock(&client->mutex);
+		if (is_empty)
+			break;
+		if (atomic_load(&client->is_failed))
+			return failure(client, err);
+		if (clock_monotonic_ns() > until_ns)
+			return err_set(err,
+				       "the ack log has not confirmed within "
+				       "%llu ms",
+				       (unsigned long long)timeout_ms);
+		clock_sleep_ms(1);
+	}
+	publish(client);
+	return 0;
+}
+
+uint64_t ackclient_reserved(struct ackclient *client, uint16_t stream)
+{
+	return atomic_load_explicit(&client->reserved[stream],
+				    memory_order_acquire);
+}
+
+uint64_t ackclient_confirmed_writes(struct ackclient *client)
+{
+	return atomic_load(&client->confirmed_writes);
+}
+
+uint64_t ackclient_confirmed_ns(struct ackclient *client)
+{
+	return atomic_load(&client->confirmed_ns);
+}
+
+int ackclient_close(struct ackclient *client, struct err *err)
+{
+	int status = 0;
+
+	if (!client)
+		return 0;
+	atomic_store(&client->is_ending, true);
+	if (client->is_started)
+		pthread_join(client->thread, NULL);
+	status = acklink_close(client->link, err);
+	for (uint16_t i = 0; i < client->streams; i++)
+		ackring_free(client->rings[i]);
+	ackstore_free(client->store);
+	pthread_mutex_destroy(&client->mutex);
+	free(client);
+	return status;
+}

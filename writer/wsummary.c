@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "writer/wsummary.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "common/base/err.h"
+
+static double seconds_of(const struct writer_result *result)
+{
+	return (double)result->writing_ns / 1e9;
+}
+
+static double rate_of(const struct writer_result *result)
+{
+	double seconds = seconds_of(result);
+
+	return seconds > 0 ? (double)result->writes / seconds : 0;
+}
+
+void wsummary_run(const struct run *run)
+{
+	char id[RUN_ID_TEXT_BYTES];
+
+	run_id_text(run->id, id);
+	(void)fprintf(stderr, "plugpull-writer: seed 0x%016" PRIx64 "\n",
+		      run->seed);
+	(void)printf("run %s\n", id);
+	(void)fflush(stdout);
+}
+
+void wsummary_writing(uint32_t cycle)
+{
+	(void)printf("cycle %" PRIu32 " writing\n", cycle);
+	(void)fflush(stdout);
+}
+
+void wsummary_end(const struct writer_result *result)
+{
+	if (!result->has_begun)
+		return;
+	(void)printf("cycle %" PRIu32 " stopped: %" PRIu64
+		     " writes in %.1f s, %.0f writes/s, %.1f MB/s\n",
+		     result->cycle.cycle, result->writes, seconds_of(result),
+		     rate_of(result),
+		     rate_of(result) * result->run.block_bytes / 1e6);
+	(void)printf("durable %" PRIu64 ", confirmed %" PRIu64
+		     ", flushes %" PRIu64 ", in flight %" PRIu64 "\n",
+		     result->durable, result->confirmed, result->flushes,
+		     result->in_flight);
+	(void)fflush(stdout);
+}
+
+static json_t *number(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
+static int put(json_t *object, const char *name, json_t *value)
+{
+	return json_object_set_new(object, name, value);
+}
+
+static int fill_object(json_t *object, const struct writer_result *result,
+		       const char *error)
+{
+	const struct run *run = &result->run;
+	char id[RUN_ID_TEXT_BYTES];
+	char sync[32];
+	char seed[32];
+	int status = 0;
+
+	run_id_text(run->id, id);
+	ackbody_sync_text(result->cycle.sync, result->cycle.sync_value, sync);
+	(void)snprintf(seed, sizeof(seed), "0x%016" PRIx64, run->seed);
+	status |= put(object, "run", json_string(id));
+	status |= put(object, "cycle", number(result->cycle.cycle));
+	status |= put(object, "writes", number(result->writes));
+	status |=
+		put(object, "bytes", number(result->writes * run->block_bytes));
+	status |= put(object, "issued", number(result->issued));
+	status |= put(object, "durable", number(result->durable));
+	status |= put(object, "confirmed", number(result->confirmed));
+	status |= put(object, "flushes", number(result->flushes));
+	status |= put(object, "in_flight", number(result->in_flight));
+	status |= put(object, "seconds", json_real(seconds_of(result)));
+	status |= put(object, "writes_per_second", json_real(rate_of(result)));
+	status |= put(object, "gone", json_boolean(result->is_gone));
+	status |=
+		put(object, "error", error ? json_string(error) : json_null());
+	status |= put(object, "sync", json_string(sync));
+	status |= put(object, "queue_depth", number(result->cycle.queue_depth));
+	status |= put(object, "block_size", number(run->block_bytes));
+	status |= put(object, "streams", number(run->streams));
+	status |= put(object, "seed", json_string(seed));
+	return status;
+}
+
+int wsummary_json(const char *path, const struct writer_result *result,
+		  const char *error, struct err *err)
+{
+	json_t *object = json_object();
+	int status = -1;
+
+	errno = 0;
+	if (object && fill_object(object, result, error) == 0)
+		status = json_dump_file(object, path, JSON_INDENT(2));
+	json_decref(object);
+	if (status < 0)
+		return err_sys(err, errno ? errno : EIO, "cannot write %s",
+			       path);
+	return 0;
+}
