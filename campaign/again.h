@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * again - the drive after its power is back: wait for it, and where it looks
+ * broken look again after one clean power cycle without load.
+ */
+#ifndef CAMPAIGN_AGAIN_H
+#define CAMPAIGN_AGAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "campaign/outcome.h"
+
+struct err;
+struct rig;
+
+/* Tries more than once: a drive must not stay dark for one lost byte. */
+int again_switch_on(struct rig *rig, struct err *err);
+
+/* Until DEADLINE_NS (monotonic), or a signal. */
+void again_sleep_until(struct rig *rig, uint64_t deadline_ns);
+
+/*
+ * The verifier's answer; a target that cannot be opened is tried again until
+ * return_timeout, then JUDGED says so. -1: the verifier could not be asked, or
+ * a signal came.
+ */
+int again_verify(struct rig *rig, const struct outcome *outcome, bool is_second,
+		 struct outcome_judged *judged, struct err *err);
+
+/*
+ * Off, OFF_MS, on, and the verifier once more. What OUTCOME says stands
+ * whatever is seen here. -1 where the power could not be restored.
+ */
+int again_look(struct rig *rig, const struct outcome *outcome, uint64_t off_ms,
+	       enum outcome_second *second, struct err *err);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+#include "campaign/csummary.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "campaign/cprogress.h"
+#include "campaign/statistics.h"
+
+static struct tally csummary_tally(const struct csummary *summary)
+{
+	struct tally tally;
+
+	tally_init(&tally);
+	for (uint64_t i = 0; i < summary->count; i++)
+		tally_add(&tally, &summary->outcomes[i]);
+	return tally;
+}
+
+enum tally_verdict csummary_verdict(const struct csummary *summary)
+{
+	const struct tally tally = csummary_tally(summary);
+
+	return tally_judge(&tally, summary->is_complete);
+}
+
+/* How many cuts without a loss the wanted bound still needs. */
+static uint64_t cuts_missing(const struct csummary *summary,
+			     const struct tally *tally)
+{
+	const uint64_t wanted = statistics_cuts_for(summary->settings->bound);
+
+	return tally->test.counted >= wanted ? 0 : wanted - tally->test.counted;
+}
+
+/* ---- text ---- */
+
+static void print_chance(const struct csummary *summary,
+			 const struct tally *tally, FILE *to)
+{
+	const struct tally_arm *arm = &tally->test;
+	const struct statistics_interval chance =
+		statistics_chance(arm->broken, arm->counted);
+	const uint64_t missing = cuts_missing(summary, tally);
+
+	if (arm->counted == 0)
+		return;
+	if (arm->broken > 0) {
+		(void)fprintf(
+			to,
+			"            a cut breaks a promise with a chance "
+			"of %.3g %% to %.3g %% (95 %%, %" PRIu64 " in %" PRIu64
+			")\n",
+			chance.lower * 100, chance.upper * 100, arm->broken,
+			arm->counted);
+		return;
+	}
+	(void)fprintf(to,
+		      "            a cut breaks a promise with a chance of at "
+		      "most %.3g %% (95 %%, 0 in %" PRIu64 ")\n",
+		      chance.upper * 100, arm->counted);
+	if (missing > 0)
+		(void)fprintf(to,
+			      "            %" PRIu64
+			      " more cuts without a loss "
+			      "would show at most %.3g %%\n",
+			      missing, summary->settings->bound * 100);
+}
+
+static void print_control(const struct tally *tally, FILE *to)
+{
+	const struct tally_arm *arm = &tally->control;
+	const struct statistics_interval seen =
+		statistics_chance(arm->lossy, arm->counted);
+
+	(void)fprintf(to,
+		      "control     %" PRIu64 " of %" PRIu64
+		      " cuts count; %" PRIu64
+		      " broken; writes without a promise lost in %" PRIu64 "\n",
+		      arm->counted, arm->cycles, arm->broken, arm->lossy);
+	if (arm->lossy > 0)
+		(void)fprintf(to,
+			      "            this rig sees a loss in at least "
+			      "%.3g %% of such cuts (95 %%, %" PRIu64
+			      " in %" PRIu64 ")\n",
+			      seen.lower * 100, arm->lossy, arm->counted);
+}
+
+static void print_cycles(const struct csummary *summary, FILE *to)
+{
+	char text[1024];
+
+	for (uint64_t i = 0; i < summary->count; i++) {
+		const struct outcome *outcome = &summary->outcomes[i];
+		const enum outcome_verdict verdict = outcome->judged.verdict;
+
+		if (outcome->void_reason[0] == '\0' && verdict == OUTCOME_KEPT)
+			continue;
+		cprogress_describe(outcome, text, sizeof(text));
+		(void)fprintf(to, "cycle %-5" PRIu64 " %s: %s\n",
+			      outcome->cycle, plan_arm_name(outcome->arm),
+			      text);
+		if (verdict == OUTCOME_BROKEN)
+			(void)fprintf(to,
+				      "            run %s; see cycle-%04" PRIu64
+				      ".verdict.txt\n",
+				      outcome->run, outcome->cycle);
+	}
+}
+
+/* The last outcome of the run that begins at FIRST; a run's cycles follow one
+ * another. */
+static uint64_t run_end(const struct csummary *summary, uint64_t first)
+{
+	uint64_t last = first;
+
+	while (last + 1 < summary->count &&
+	       strcmp(summary->outcomes[last + 1].run,
+		      summary->outcomes[first].run) == 0)
+		last++;
+	return last;
+}
+
+static void print_runs(const struct csummary *summary, FILE *to)
+{
+	for (uint64_t i = 0; i < summary->count;) {
+		const struct outcome *first = &summary->outcomes[i];
+		const uint64_t last = run_end(summary, i);
+
+		if (first->run[0] != '\0')
+			(void)fprintf(to,
+				      "run         %s, cycles %" PRIu64
+				      " to %" PRIu64 ", %s/%s.acklog\n",
+				      first->run, first->cycle,
+				      summary->outcomes[last].cycle,
+				      summary->log_dir, first->run);
+		i = last + 1;
+	}
+}
+
+void csummary_print(const struct csummary *summary, FILE *to)
+{
+	const struct csettings *settings = summary->settings;
+	const struct tally tally = csummary_tally(summary);
+	const enum tally_verdict verdict =
+		tally_judge(&tally, summary->is_complete);
+
+	(void)fprintf(to, "%s: %s\n", tally_verdict_name(verdict),
+		      tally_verdict_meaning(verdict));
+	if (summary->stopped[0] != '\0')
+		(void)fprintf(to, "stopped     %s\n", summary->stopped);
+	(void)fprintf(to, "campaign    %s, seed %" PRIx64 "\n", settings->name,
+		      summary->seed);
+	(void)fprintf(to, "drive       %s, power by %s\n", settings->target,
+		      settings->outlet);
+	(void)fprintf(to,
+		      "cycles      %" PRIu64 " planned, %" PRIu64
+		      " done, %" PRIu64 " do not count\n",
+		      summary->planned_cycles, summary->count,
+		      tally.void_cycles);
+	(void)fprintf(to,
+		      "test        %" PRIu64 " of %" PRIu64
+		      " cuts count (sync %s); %" PRIu64 " broken\n",
+		      tally.test.counted, tally.test.cycles, settings->sync,
+		      tally.test.broken);
+	print_chance(summary, &tally, to);
+	print_control(&tally, to);
+	(void)fprintf(to,
+		      "evidence    %" PRIu64 " completed writes without a "
+		      "promise are gone\n",
+		      tally.completed_lost);
+	if (tally.shadow_lost > 0)
+		(void)fprintf(to,
+			      "shadows     %" PRIu64 " writes acknowledged "
+			      "behind \"cut asked\" are gone; none convicts\n",
+			      tally.shadow_lost);
+	print_runs(summary, to);
+	print_cycles(summary, to);
+	(void)fprintf(to, "files       %s\n", summary->dir);
+}
+
+/* ---- JSON ---- */
+
+static json_t *encode_arm(const struct tally_arm *arm, uint64_t events)
+{
+	const struct statistics_interval chance =
+		statistics_chance(events, arm->counted);
+
+	return json_pack("{s:I, s:I, s:I, s:I, s:f, s:f}", "cycles",
+			 (json_int_t)arm->cycles, "counted",
+			 (json_int_t)arm->counted, "broken",
+			 (json_int_t)arm->broken, "lossy",
+			 (json_int_t)arm->lossy, "chance_lower", chance.lower,
+			 "chance_upper", chance.upper);
+}
+
+static json_t *encode_runs(const struct csummary *summary)
+{
+	json_t *runs = json_array();
+
+	for (uint64_t i = 0; i < summary->count;) {
+		const struct outcome *first = &summary->outcomes[i];
+		const uint64_t last = run_end(summary, i);
+
+		if (first->run[0] != '\0' &&
+		    json_array_append_new(
+			    runs,
+			    json_pack("{s:s, s:I, s:I, s:o}", "run", first->run,
+				      "first_cycle", (json_int_t)first->cycle,
+				      "last_cycle",
+				      (json_int_t)summary->outcomes[last].cycle,
+				      "log",
+				      json_sprintf("%s/%s.acklog",
+						   summary->log_dir,
+						   first->run))) != 0)
+			goto fail;
+		i = last + 1;
+	}
+	return runs;
+fail:
+	json_decref(runs);
+	return NULL;
+}
+
+static json_t *encode_cycles(const struct csummary *summary)
+{
+	json_t *cycles = json_array();
+
+	for (uint64_t i = 0; i < summary->count; i++)
+		if (json_array_append_new(
+			    cycles, outcome_encode(&summary->outcomes[i]))) {
+			json_decref(cycles);
+			return NULL;
+		}
+	return cycles;
+}
+
+json_t *csummary_encode(const struct csummary *summary)
+{
+	const struct csettings *settings = summary->settings;
+	const struct tally tally = csummary_tally(summary);
+	const enum tally_verdict verdict =
+		tally_judge(&tally, summary->is_complete);
+
+	return json_pack(
+		"{s:s, s:s, s:i, s:b, s:s, s:s, s:o, s:s, s:s, s:s,"
+		" s:I, s:I, s:I, s:I, s:o, s:o, s:I, s:I, s:f, s:I, s:o, s:o}",
+		"verdict", tally_verdict_name(verdict), "meaning",
+		tally_verdict_meaning(verdict), "exit_status",
+		tally_exit_status(verdict), "complete", summary->is_complete,
+		"stopped", summary->stopped, "name", settings->name, "seed",
+		json_sprintf("%" PRIx64, summary->seed), "target",
+		settings->target, "outlet", settings->outlet, "sync",
+		settings->sync, "planned_cycles",
+		(json_int_t)summary->planned_cycles, "done_cycles",
+		(json_int_t)summary->count, "void_cycles",
+		(json_int_t)tally.void_cycles, "void_broken",
+		(json_int_t)tally.void_broken, "test",
+		encode_arm(&tally.test, tally.test.broken), "control",
+		encode_arm(&tally.control, tally.control.lossy),
+		"completed_lost", (json_int_t)tally.completed_lost,
+		"shadow_lost", (json_int_t)tally.shadow_lost, "bound",
+		settings->bound, "cuts_missing",
+		(json_int_t)cuts_missing(summary, &tally), "runs",
+		encode_runs(summary), "cycles", encode_cycles(summary));
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * outcome - everything that is known about one cycle when it is over.
+ *
+ * One outcome is one "done" line of the journal and one entry of the summary's
+ * JSON; this file turns it into JSON and back, and reads what writer and
+ * verifier left behind in their JSON files. It decides nothing: gates.h says
+ * whether the cycle counts, tally.h what the campaign has shown.
+ */
+#ifndef CAMPAIGN_OUTCOME_H
+#define CAMPAIGN_OUTCOME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "campaign/plan.h"
+
+struct err;
+
+#define OUTCOME_TEXT_BYTES 320
+#define OUTCOME_RUN_BYTES  40
+
+enum outcome_verdict {
+	OUTCOME_NONE, /* not judged, or the verifier could not say */
+	OUTCOME_KEPT,
+	OUTCOME_BROKEN,
+	OUTCOME_GONE, /* did not come back although its power is on */
+};
+
+/* What a second look after one clean power cycle showed. */
+enum outcome_second {
+	OUTCOME_NOT_LOOKED,
+	OUTCOME_PERSISTS,
+	OUTCOME_HEALED,
+	OUTCOME_CHANGED,
+	OUTCOME_UNKNOWN,
+};
+
+/* Classes of the verifier, in atoms. */
+enum outcome_class {
+	OUTCOME_INTACT,
+	OUTCOME_NEWER,
+	OUTCOME_LOST,
+	OUTCOME_BLANK,
+	OUTCOME_FOREIGN,
+	OUTCOME_TORN,
+	OUTCOME_CORRUPT,
+	OUTCOME_MISDIRECTED,
+	OUTCOME_UNREADABLE,
+	OUTCOME_HUNG,
+	OUTCOME_VANISHED, /* the drive was gone while it was read */
+	OUTCOME_CLASSES,
+};
+
+struct outcome_writer {
+	bool is_known; /* the writer left its JSON */
+	uint64_t writes, issued, durable, flushes, in_flight;
+	bool saw_gone;
+	char error[OUTCOME_TEXT_BYTES];
+};
+
+struct outcome_judged {
+	enum outcome_verdict verdict;
+	char reason[OUTCOME_TEXT_BYTES];
+	uint64_t atoms[OUTCOME_CLASSES];
+	uint64_t durable_log;
+	uint64_t completed_lost; /* writes; breaks no promise, shows loss */
+	uint64_t shadow_lost;    /* writes promised behind "cut asked" */
+};
+
+struct outcome {
+	uint64_t cycle; /* of the campaign, from 1 */
+	enum plan_arm arm;
+	char run[OUTCOME_RUN_BYTES];
+	uint64_t run_cycle; /* of the run, from 1 */
+	uint64_t after_ms;  /* measured, writing seen to "off" asked */
+	uint64_t off_ms;    /* measured, relay off to relay on */
+	uint64_t relay_ms;  /* what the relay took to switch off */
+	uint64_t gone_ms;   /* from there until the writer had ended */
+	uint64_t judged_ms; /* power on to the verdict */
+	bool was_cut;       /* the relay said that it switched off */
+	bool was_loaded;    /* the writer was writing until "off" was asked */
+	struct outcome_writer writer;
+	struct outcome_judged judged;
+	enum outcome_second second;
+	char trouble[OUTCOME_TEXT_BYTES];     /* what ended the cycle early */
+	char void_reason[OUTCOME_TEXT_BYTES]; /* "": the cycle counts */
+};
+
+const char *outcome_verdict_name(enum outcome_verdict verdict);
+const char *outcome_second_name(enum outcome_second second);
+const char *outcome_class_name(enum outcome_class class_);
+
+/* Any broken class by its atoms, the verdict "gone" apart. */
+uint64_t outcome_broken_atoms(const struct outcome_judged *judged);
+
+/* A new JSON object, NULL without memory. */
+json_t *outcome_encode(const struct outcome *outcome);
+int outcome_decode(struct outcome *outcome, const json_t *object,
+		   struct err *err);
+
+/* The JSON files of the two programs; PATH names them in messages. A file that
+ * is missing or not what it should be is trouble, never a verdict (P9). */
+int outcome_read_writer(struct outcome_writer *writer, const char *path,
+			struct err *err);
+int outcome_read_verdict(struct outcome_judged *judged, const char *path,
+			 struct err *err);
+
+#endif
