@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT */
+#include "simdrive/model.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/err.h"
+#include "common/base/prng.h"
+#include "simdrive/cache.h"
+#include "simdrive/history.h"
+#include "simdrive/model_parts.h"
+#include "simdrive/scars.h"
+
+static int check_config(const struct model_config *config, struct err *err)
+{
+	uint32_t block = config->logical_block_bytes;
+
+	if (block != 512 && block != 4096)
+		return err_set(err, "a logical block has 512 or 4096 bytes");
+	if (config->media.size_bytes == 0 ||
+	    config->media.size_bytes % block != 0)
+		return err_set(err,
+			       "the size of the media is not a multiple of "
+			       "the logical block of %u bytes",
+			       block);
+	if (config->cache_bytes < block ||
+	    config->cache_bytes > MODEL_CACHE_BYTES_MAX)
+		return err_set(err, "the cache needs %u bytes to %u GiB", block,
+			       (unsigned int)(MODEL_CACHE_BYTES_MAX >> 30));
+	if (faults_find(&config->faults, FAULT_TEARS_IN_FLIGHT) != NULL &&
+	    block != 4096)
+		return err_set(err, "fault tears-in-flight needs logical "
+				    "blocks of 4096 bytes");
+	return 0;
+}
+
+struct model *model_new(const struct model_config *config, struct err *err)
+{
+	struct model *model = NULL;
+
+	if (check_config(config, err) != 0)
+		return NULL;
+	model = calloc(1, sizeof(*model));
+	if (model == NULL)
+		goto no_memory;
+	model->config = *config;
+	model->scars = calloc(1, sizeof(*model->scars));
+	model->scratch = malloc(HISTORY_WRITE_BYTES_MAX);
+	if (model->scars == NULL || model->scratch == NULL)
+		goto no_memory;
+	model->cache = cache_new(config->logical_block_bytes,
+				 config->cache_bytes, err);
+	if (model->cache == NULL)
+		goto fail;
+	if (config->faults.count > 0) {
+		model->history = history_new(err);
+		if (model->history == NULL)
+			goto fail;
+	}
+	prng_init(&model->prng, config->seed);
+	model->is_biting = faults_bite(&config->faults, 0);
+	return model;
+no_memory:
+	(void)err_sys(err, ENOMEM, "cannot make a drive"); /* NULL tells it */
+fail:
+	model_free(model);
+	return NULL;
+}
+
+void model_free(struct model *model)
+{
+	if (model == NULL)
+		return;
+	cache_free(model->cache);
+	history_free(model->history);
+	free(model->scars);
+	free(model->scratch);
+	free(model);
+}
+
+/* Brings one write to the media, keeping what it replaces for the faults. */
+static int commit(struct model *model, const uint8_t *data, size_t length,
+		  uint64_t offset_bytes, bool is_durable)
+{
+	const struct media *media = &model->config.media;
+
+	if (model->history != NULL) {
+		uint8_t *old = history_add(model->history, offset_bytes, length,
+					   is_durable);
+		int rc = media->read(media->context, old, length, offset_bytes);
+
+		if (rc != 0)
+			return rc;
+	}
+	return media->write(media->context, data, length, offset_bytes);
+}
+
+bool model_is_promised(const struct model *model,
+		       const struct cache_block *block)
+{
+	return block->is_fua || block->request <= model->promised_request;
+}
+
+static struct cache_block *first_of_request(const struct cache *cache,
+					    struct cache_block *block)
+{
+	struct cache_block *before = cache_before(cache, block);
+
+	while (before != NULL && before->request == block->request) {
+		block = before;
+		before = cache_before(cache, block);
+	}
+	return block;
+}
+
+/* One stretch of neighbouring blocks of one request, beginning with FIRST. */
+static int drain_stretch(struct model *model, struct cache_block *first)
+{
+	const uint32_t size = model->config.logical_block_bytes;
+	const uint64_t number = first->number;
+	const uint64_t request = first->request;
+	const bool is_durable = model_is_promised(model, first);
+	const struct cache_block *block = first;
+	uint64_t blocks = 0;
+	int rc = 0;
+
+	while (block != NULL && block->request == request &&
+	       block->number == number + blocks &&
+	       (blocks + 1) * size <= HISTORY_WRITE_BYTES_MAX) {
+		memcpy(model->scratch + blocks * size,
+		       cache_data(model->cache, block), size);
+		blocks++;
+		block = cache_after(model->cache, block);
+	}
+	rc = commit(model, model->scratch, blocks * size, number * size,
+		    is_durable);
+	if (rc != 0)
+		return rc;
+	for (uint64_t i = 0; i < blocks; i++)
+		cache_drop(model->cache, number + i);
+	return 0;
+}
+
+int model_drain_request(struct model *model, struct cache_block *block)
+{
+	const uint64_t request = block->request;
+
+	block = first_of_request(model->cache, block);
+	while (block != NULL && block->request == request) {
+		struct cache_block *before = cache_before(model->cache, block);
+		int rc = drain_stretch(model, block);
+
+		if (rc != 0)
+			return rc;
+		block = before == NULL ? cache_oldest(model->cache)
+				       : cache_after(model->cache, before);
+	}
+	return 0;
+}
+
+static int make_room(struct model *model)
+{
+	while (cache_is_full(model->cache)) {
+		struct cache_block *block =
+			model->config.drain_order == MODEL_DRAIN_RANDOM
+				? cache_random(model->cache, &model->prng)
+				: cache_oldest(model->cache);
+		int rc = model_drain_request(model, block);
+
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+int model_tick(struct model *model, uint64_t now_ns)
+{
+	const bool is_random = model->config.drain_order == MODEL_DRAIN_RANDOM;
+	struct cache_block *block = cache_oldest(model->cache);
+
+	while (block != NULL && block->due_ns <= now_ns) {
+		int rc = model_drain_request(model, block);
+
+		/* With each write that is due goes another one. */
+		if (rc == 0 && is_random && cache_count(model->cache) > 0)
+			rc = model_drain_request(
+				model,
+				cache_random(model->cache, &model->prng));
+		if (rc != 0)
+			return rc;
+		block = cache_oldest(model->cache);
+	}
+	return 0;
+}
+
+static int check_range(const struct model *model, size_t length,
+		       uint64_t offset_bytes)
+{
+	const uint32_t block = model->config.logical_block_bytes;
+	const uint64_t size = model->config.media.size_bytes;
+
+	if (model->is_dead)
+		return -ESHUTDOWN;
+	if (length == 0 || length % block != 0 || offset_bytes % block != 0)
+		return -EINVAL;
+	return offset_bytes > size || length > size - offset_bytes ? -EINVAL
+								   : 0;
+}
+
+int model_read(struct model *model, void *buffer, size_t length,
+	       uint64_t offset_bytes, uint64_t now_ns)
+{
+	const struct media *media = &model->config.media;
+	const uint32_t size = model->config.logical_block_bytes;
+	const uint64_t first = offset_bytes / size;
+	uint8_t *to = buffer;
+	int rc = check_range(model, length, offset_bytes);
+
+	if (rc == 0)
+		rc = model_tick(model, now_ns);
+	if (rc != 0)
+		return rc;
+	model->counters.reads++;
+	rc = scars_check(model->scars, first, length / size);
+	if (rc != 0)
+		return rc == SCARS_NO_ANSWER ? MODEL_NO_ANSWER : rc;
+	rc = media->read(media->context, buffer, length, offset_bytes);
+	if (rc != 0)
+		return rc;
+	scars_overlay(model->scars, first, length / size, size, to);
+	for (uint64_t i = 0; i < length / size; i++) {
+		const struct cache_block *block =
+			cache_find(model->cache, first + i);
+
+		if (block != NULL)
+			memcpy(to + i * size, cache_data(model->cache, block),
+			       size);
+	}
+	return 0;
+}
+
+static bool goes_past_cache(struct model *model,
+			    const struct damage_write *write, bool is_fua)
+{
+	const struct model_config *config = &model->config;
+	const uint64_t end = write->offset_bytes + write->length;
+
+	if (is_fua && !(model->is_biting && faults_cache_fua(&config->faults)))
+		return true;
+	if (config->faults.count == 0)
+		return false;
+	if (write->offset_bytes < config->spare_bytes ||
+	    end + config->spare_bytes > config->media.size_bytes)
+		return true;
+	if (config->bypass_bytes == 0)
+		return false;
+	/* A short rest of a long transfer belongs to it. */
+	return write->length >= config->bypass_bytes ||
+	       (write->offset_bytes == model->bypass_next &&
+		model->bypass_next != 0);
+}
+
+static int write_through(struct model *model, const struct damage_write *write,
+			 bool is_fua)
+{
+	const uint32_t size = model->config.logical_block_bytes;
+	const uint64_t first = write->offset_bytes / size;
+
+	/* An older version in the cache must not win later. */
+	for (uint64_t i = 0; i < write->length / size; i++)
+		cache_drop(model->cache, first + i);
+	for (size_t at = 0; at < write->length;) {
+		size_t part = write->length - at;
+		int rc = 0;
+
+		if (part > HISTORY_WRITE_BYTES_MAX)
+			part = HISTORY_WRITE_BYTES_MAX;
+		rc = commit(model, write->data + at, part,
+			    write->offset_bytes + at, is_fua);
+		if (rc != 0)
+			return rc;
+		at += part;
+	}
+	return 0;
+}
+
+static int write_cached(struct model *model, const struct damage_write *write,
+			bool is_fua, uint64_t now_ns)
+{
+	const uint32_t size = model->config.logical_block_bytes;
+	struct cache_block like = {
+		.number = write->offset_bytes / size,
+		.request = model->request,
+		.due_ns = now_ns + model->config.drain_ms * CLOCK_NS_PER_MS,
+		.is_fua = is_fua,
+	};
+
+	for (size_t at = 0; at < write->length; at += size) {
+		int rc = 0;
+
+		cache_drop(model->cache, like.number);
+		rc = make_room(model);
+		if (rc != 0)
+			return rc;
+		cache_put(model->cache, &like, write->data + at);
+		like.number++;
+	}
+	return 0;
+}
+
+int model_write(struct model *model, const struct damage_write *write,
+		bool is_fua, uint64_t now_ns)
+{
+	const uint32_t size = model->config.logical_block_bytes;
+	int rc = check_range(model, write->length, write->offset_bytes);
+
+	if (rc == 0)
+		rc = model_tick(model, now_ns);
+	if (rc != 0)
+		return rc;
+	model->counters.writes++;
+	model->counters.fua_writes += is_fua;
+	model->request++;
+	scars_heal(model->scars, write->offset_bytes / size,
+		   write->length / size);
+	if (model->history != NULL)
+		history_supersede(model->history, write->offset_bytes,
+				  write->length);
+	if (!goes_past_cache(model, write, is_fua))
+		return write_cached(model, write, is_fua, now_ns);
+	if (write->length >= model->config.bypass_bytes)
+		model->bypass_next = write->offset_bytes + write->length;
+	return write_through(model, write, is_fua);
+}
+
+/* From the newest back to what a lying FLUSH has passed over. */
+static int flush_honestly(struct model *model)
+{
+	struct cache_block *block = cache_newest(model->cache);
+
+	while (block != NULL && !block->is_stuck) {
+		int rc = model_drain_request(model, block);
+
+		if (rc != 0)
+			return rc;
+		block = cache_newest(model->cache);
+	}
+	return 0;
+}
+
+static void flush_late(struct model *model, uint64_t due_ns)
+{
+	struct cache_block *block = cache_newest(model->cache);
+
+	/* Due times never fall along the order: behind an early one are only
+	 * earlier ones. */
+	for (; block != NULL && block->due_ns > due_ns;
+	     block = cache_before(model->cache, block))
+		block->due_ns = due_ns;
+}
+
+static void forget(struct model *model)
+{
+	struct cache_block *block = cache_newest(model->cache);
+
+	for (; block != NULL && !block->is_stuck;
+	     block = cache_before(model->cache, block))
+		block->is_stuck = true;
+}
+
+static int flush_half(struct model *model)
+{
+	struct cache_block *block = cache_newest(model->cache);
+	uint64_t requests = 0, request = 0, drained = 0;
+
+	for (; block != NULL && !block->is_stuck;
+	     block = cache_before(model->cache, block)) {
+		requests += block->request != request;
+		request = block->request;
+	}
+	drained = requests / 2;
+	if (requests % 2 != 0) {
+		drained += model->drains_odd;
+		model->drains_odd = !model->drains_odd;
+	}
+	for (; drained > 0; drained--) {
+		int rc = model_drain_request(model, cache_newest(model->cache));
+
+		if (rc != 0)
+			return rc;
+	}
+	forget(model);
+	return 0;
+}
+
+static int flush_as_told(struct model *model, uint64_t now_ns)
+{
+	uint64_t late_ms = 0;
+
+	switch (faults_flush(&model->config.faults, model->counters.flushes,
+			     &late_ms)) {
+	case FAULT_FLUSH_HONEST:
+		return flush_honestly(model);
+	case FAULT_FLUSH_IGNORE:
+		return 0;
+	case FAULT_FLUSH_LATE:
+		flush_late(model, now_ns + late_ms * CLOCK_NS_PER_MS);
+		return 0;
+	case FAULT_FLUSH_FORGET:
+		forget(model);
+		return 0;
+	case FAULT_FLUSH_HALF:
+		return flush_half(model);
+	}
+	abort();
+}
+
+int model_flush(struct model *model, uint64_t now_ns)
+{
+	int rc = model->is_dead ? -ESHUTDOWN : model_tick(model, now_ns);
+
+	if (rc != 0)
+		return rc;
+	model->counters.flushes++;
+	rc = model->is_biting ? flush_as_told(model, now_ns)
+			      : flush_honestly(model);
+	if (rc != 0)
+		return rc;
+	model->promised_request = model->request;
+	if (model->history != NULL)
+		history_promise(model->history);
+	return 0;
+}
+
+uint64_t model_dirty_bytes(const struct model *model)
+{
+	return (uint64_t)cache_count(model->cache) *
+	       model->config.logical_block_bytes;
+}
+
+const struct model_counters *model_counters(const struct model *model)
+{
+	return &model->counters;
+}
