@@ -24,5 +24,8 @@ int err_sys(struct err *err, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int err_prefix(struct err *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Appends "\nhint: ", the one next step that is known; ERR has its text. */
+int err_hint(struct err *err, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 #endif
