@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * admit - is this the drive and the region that the log speaks of? (P10)
+ *
+ * A drive is known again by its identity (serial number, WWN, ...) and by the
+ * label in its region. What cannot be known again is not judged (P9). The
+ * decision is pure; reading the labels is not.
+ */
+#ifndef VERIFIER_ADMIT_H
+#define VERIFIER_ADMIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/format/run.h"
+#include "verifier/findings.h"
+
+struct err;
+struct reader;
+struct target;
+
+enum admit_copy {
+	ADMIT_COPY_GOOD,  /* a label; copies[].run is filled */
+	ADMIT_COPY_BLANK, /* 00 or FF, no label */
+	ADMIT_COPY_DAMAGED,
+	ADMIT_COPY_UNREADABLE,
+	ADMIT_COPY_HUNG,
+	ADMIT_COPY_GONE,
+};
+
+struct admit_label {
+	enum admit_copy state;
+	struct run run;
+};
+
+struct admit_drive { /* what is known of the drive that was opened */
+	const char *name;
+	const char *identity; /* "" unknown */
+	uint64_t size_bytes;
+	uint32_t logical_block_bytes;
+};
+
+/*
+ * 0: RUN's region on DRIVE may be judged. -1: no verdict, err says why. RUN is
+ * the log's, or where there is no log the label's own.
+ */
+int admit_decide(const struct run *run, const struct admit_drive *drive,
+		 const struct admit_label labels[2], struct err *err);
+
+/* The drive and the geometry alone; asked before the labels are read. */
+int admit_check_drive(const struct run *run, const struct admit_drive *drive,
+		      struct err *err);
+
+/* Reads both copies of RUN's label. -1: the rig failed. */
+int admit_read_labels(struct reader *reader, const struct run *run,
+		      struct admit_label labels[2], struct err *err);
+
+/* For a drive without a log: the run of the label whose region begins at
+ * OFFSET_BYTES, by its first copy or where that is damaged by its second. */
+int admit_find_run(struct reader *reader, uint64_t offset_bytes,
+		   struct run *run, struct err *err);
+
+/* What is wrong with copy COPY as a finding; false where nothing is. */
+bool admit_finding(const struct run *run, const struct admit_label *label,
+		   unsigned int copy, struct finding *finding);
+
+/* The label could be read at all (right or wrong). */
+bool admit_is_read(const struct admit_label *label);
+
+#endif

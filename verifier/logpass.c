@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "verifier/logpass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/ackfile/ackreader.h"
+#include "common/base/err.h"
+#include "common/format/ledger.h"
+
+static bool is_progress(const struct ledger *ledger, const struct ackbody *body)
+{
+	if (body->type == ACKBODY_DURABLE || body->type == ACKBODY_COMPLETED)
+		return true;
+	/* A later cycle begins only on what an earlier one has filled. */
+	if (body->type == ACKBODY_CYCLE)
+		return body->cycle.cycle > 1;
+	return body->type == ACKBODY_ISSUED &&
+	       body->limit.sequence >=
+		       ledger_cycle(ledger)->first_sequence[body->limit.stream];
+}
+
+int logpass_load(const char *path, struct ledger *ledger, struct logpass *facts,
+		 struct err *err)
+{
+	struct ackreader *reader = ackreader_open(path, err);
+	struct ackbody *body = malloc(sizeof(*body));
+	uint16_t stream;
+	int result = -1;
+
+	memset(facts, 0, sizeof(*facts));
+	if (reader == NULL)
+		goto out;
+	if (body == NULL) {
+		(void)err_set(err, "cannot read %s: out of memory", path);
+		goto out;
+	}
+	while ((result = ackreader_next(reader, body, NULL, err)) > 0) {
+		if (ledger_apply(ledger, body, err) < 0) {
+			result = ackreader_reject(reader, err);
+			goto out;
+		}
+		facts->bodies++;
+		if (is_progress(ledger, body))
+			facts->has_progress = true;
+	}
+	if (result < 0)
+		goto out;
+	facts->torn_bytes = ackreader_torn_bytes(reader);
+	if (!ledger_has_run(ledger)) {
+		result = err_set(err,
+				 "%s: not one whole record; it does not even "
+				 "say which run it is of",
+				 path);
+		goto out;
+	}
+	for (stream = 0; stream < ledger_run(ledger)->streams; stream++)
+		facts->durable[stream] = ledger_durable_count(ledger, stream);
+out:
+	if (result < 0 && reader != NULL)
+		(void)err_hint(err, "take an undamaged copy of the log, or "
+				    "leave --acklog away");
+	free(body);
+	ackreader_close(reader);
+	return result;
+}
+
+/* ---- the second pass ---- */
+
+/* The lost findings by stream and number, so that a range finds them. */
+struct seeker {
+	struct logpass_ages *ages;
+	struct finding *lost[FINDINGS_MAX];
+	size_t count;
+	uint32_t cycle;
+	bool is_cut_asked;
+	uint64_t flush_index[RUN_STREAMS_MAX];
+	uint32_t flush_cycle[RUN_STREAMS_MAX]; /* of the last one counted */
+	uint64_t flush[RUN_STREAMS_MAX];
+};
+
+static int compare(int stream, uint64_t sequence, const struct finding *finding)
+{
+	if (stream != finding->stream)
+		return stream < finding->stream ? -1 : 1;
+	return (sequence > finding->expected) - (sequence < finding->expected);
+}
+
+static int compare_lost(const void *left, const void *right)
+{
+	const struct finding *a = *(struct finding *const *)left;
+	const struct finding *b = *(struct finding *const *)right;
+
+	return compare(a->stream, a->expected, b);
+}
+
+static void collect_lost(struct seeker *seeker)
+{
+	struct findings *findings = seeker->ages->findings;
+	size_t i;
+
+	for (i = 0; i < findings->count; i++)
+		if (findings->kept[i].expected > 0 &&
+		    !findings->kept[i].is_label)
+			seeker->lost[seeker->count++] = &findings->kept[i];
+	qsort(seeker->lost, seeker->count, sizeof(seeker->lost[0]),
+	      compare_lost);
+}
+
+static size_t first_at_or_above(const struct seeker *seeker, int stream,
+				uint64_t sequence)
+{
+	size_t low = 0, high = seeker->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare(stream, sequence, seeker->lost[middle]) > 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The first statement counts: a repeated one is the same promise. */
+static void mark_range(struct seeker *seeker, int stream,
+		       const struct ackbody_range *range,
+		       const struct logpass_mark *mark)
+{
+	uint64_t oldest = seeker->ages->tally->streams[stream].lost_oldest;
+	struct logpass_mark *oldest_mark = &seeker->ages->oldest[stream];
+	size_t i = first_at_or_above(seeker, stream, range->first);
+
+	if (oldest >= range->first && oldest <= range->last &&
+	    oldest_mark->cycle == 0)
+		*oldest_mark = *mark;
+	for (; i < seeker->count; i++) {
+		struct finding *finding = seeker->lost[i];
+
+		if (finding->stream != stream ||
+		    finding->expected > range->last)
+			break;
+		if (finding->cycle != 0)
+			continue;
+		finding->cycle = mark->cycle;
+		finding->flush = mark->flush;
+		finding->flush_index = mark->flush_index;
+		finding->acknowledged_ns = mark->acknowledged_ns;
+	}
+}
+
+static void mark_ranges(struct seeker *seeker,
+			const struct ackbody_ranges *ranges)
+{
+	uint16_t stream = ranges->stream, i;
+	struct logpass_mark mark = {
+		.cycle = seeker->cycle,
+		.flush = ranges->flush,
+		.acknowledged_ns = ranges->completed_ns,
+	};
+
+	if (ranges->flush != 0 &&
+	    (seeker->flush_cycle[stream] != seeker->cycle ||
+	     ranges->flush > seeker->flush[stream])) {
+		seeker->flush_cycle[stream] = seeker->cycle;
+		seeker->flush[stream] = ranges->flush;
+		seeker->flush_index[stream]++;
+	}
+	mark.flush_index = seeker->flush_index[stream];
+	for (i = 0; i < ranges->count; i++)
+		mark_range(seeker, stream, &ranges->ranges[i], &mark);
+	seeker->ages->last[stream] = mark;
+}
+
+static void seek(struct seeker *seeker, const struct ackbody *body)
+{
+	if (body->type == ACKBODY_CYCLE && body->cycle.cycle != seeker->cycle) {
+		seeker->cycle = body->cycle.cycle;
+		seeker->is_cut_asked = false;
+	}
+	if (body->type == ACKBODY_EVENT &&
+	    body->note.event == ACKBODY_EVENT_CUT_ASKED)
+		seeker->is_cut_asked = true;
+	/* P11: shadow acknowledgements promise nothing. */
+	if (body->type == ACKBODY_DURABLE && !seeker->is_cut_asked &&
+	    body->ranges.stream < RUN_STREAMS_MAX)
+		mark_ranges(seeker, &body->ranges);
+}
+
+int logpass_find_ages(const char *path, struct logpass_ages *ages,
+		      struct err *err)
+{
+	struct ackreader *reader = ackreader_open(path, err);
+	struct ackbody *body = malloc(sizeof(*body));
+	struct seeker *seeker = calloc(1, sizeof(*seeker));
+	int result = -1;
+
+	if (reader == NULL)
+		goto out;
+	if (body == NULL || seeker == NULL) {
+		(void)err_set(err, "cannot read %s: out of memory", path);
+		goto out;
+	}
+	seeker->ages = ages;
+	collect_lost(seeker);
+	while ((result = ackreader_next(reader, body, NULL, err)) > 0)
+		seek(seeker, body);
+out:
+	free(seeker);
+	free(body);
+	ackreader_close(reader);
+	return result;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+#include "verifier/reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/err.h"
+#include "common/target/target.h"
+
+void reader_init(struct reader *reader, struct target *target,
+		 uint32_t block_bytes, unsigned int timeout_ms)
+{
+	reader->target = target;
+	reader->block_bytes = block_bytes;
+	reader->timeout_ms = timeout_ms;
+	atomic_init(&reader->hung, 0);
+	atomic_init(&reader->is_gone, false);
+	atomic_init(&reader->rig_error, 0);
+	atomic_init(&reader->read_bytes, 0);
+}
+
+bool reader_is_over(const struct reader *reader)
+{
+	return atomic_load(&reader->rig_error) != 0 ||
+	       atomic_load(&reader->hung) >= READER_HUNG_MAX;
+}
+
+/* P9: a request that the kernel or the network refused says nothing about the
+ * drive. */
+static bool is_own_fault(int error)
+{
+	static const int faults[] = {
+		EINVAL, EFAULT, EBADF,      ENOMEM,      EPERM, EACCES,
+		ENOSYS, EAGAIN, EOPNOTSUPP, EOVERFLOW,   EPIPE, EINTR,
+		EMFILE, ENFILE, ECONNRESET, ECONNREFUSED};
+	size_t i;
+
+	for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		if (error == faults[i])
+			return true;
+	return false;
+}
+
+/*
+ * P9: an NBD server that is being ended answers ESHUTDOWN as well. Only where a
+ * fresh connection is served, and is told the same about the same place, it is
+ * the drive that is dead. 1: it is, 0: not for this place, -1: the rig fails.
+ */
+static int ask_again(struct reader *reader, uint64_t offset_bytes)
+{
+	struct err err;
+	struct target *fresh =
+		target_open(target_name(reader->target), TARGET_READ, &err);
+	void *piece = target_buffer_new(reader->block_bytes, &err);
+	int result = -ENOTCONN;
+
+	if (fresh != NULL && piece != NULL)
+		result =
+			target_read_once(fresh, piece, reader->block_bytes,
+					 offset_bytes, (int)reader->timeout_ms);
+	target_close(fresh);
+	if (result != -ETIMEDOUT) /* else it stays with the drive */
+		free(piece);
+	if (result == -ESHUTDOWN)
+		return 1;
+	return result == 0 ? 0 : -1;
+}
+
+static enum judge_read classify_shutdown(struct reader *reader,
+					 uint64_t offset_bytes)
+{
+	int dead = 1;
+
+	if (target_info(reader->target)->is_nbd)
+		dead = ask_again(reader, offset_bytes);
+	if (dead == 0)
+		return JUDGE_READ_UNREADABLE;
+	if (dead < 0) {
+		atomic_store(&reader->rig_error, ESHUTDOWN);
+		return JUDGE_READ_OK;
+	}
+	atomic_store(&reader->is_gone, true);
+	return JUDGE_READ_GONE;
+}
+
+enum judge_read reader_classify(struct reader *reader, int error,
+				uint64_t offset_bytes)
+{
+	bool is_gone;
+
+	if (error == ESHUTDOWN)
+		return classify_shutdown(reader, offset_bytes);
+	is_gone = target_is_gone(reader->target);
+	/* P9: it was there when it was opened. A cable, a relay or a server
+	 * can take it away as well as its own death. */
+	if (is_own_fault(error) || is_gone || error == ENOTCONN) {
+		atomic_store(&reader->rig_error, is_gone ? ENODEV : error);
+		return JUDGE_READ_OK;
+	}
+	return error == ETIMEDOUT ? JUDGE_READ_HUNG : JUDGE_READ_UNREADABLE;
+}
+
+static void mark(const struct reader_range *range, enum judge_read read)
+{
+	size_t i;
+
+	for (i = 0; i < range->length / RUN_ATOM_BYTES; i++)
+		range->reads[i] = read;
+	if (read != JUDGE_READ_OK)
+		memset(range->buffer, 0, range->length);
+}
+
+/*
+ * One read over NBD on a connection of its own. One that was not answered stays
+ * open to the end of the process: servers have been seen to abort when a client
+ * leaves a request behind, and would take the verdict with them.
+ */
+static int read_nbd(struct reader *reader, void *piece,
+		    const struct reader_range *range)
+{
+	uint64_t deadline_ns =
+		clock_monotonic_ns() + reader->timeout_ms * CLOCK_NS_PER_MS;
+	struct target_completion completion = {.result = 0};
+	struct target_queue *queue;
+	struct err err;
+	int count;
+
+	queue = target_queue_open(reader->target, 1, &err);
+	if (queue == NULL)
+		return -ECONNREFUSED;
+	target_queue_read(queue, 0, piece, range->length, range->offset_bytes);
+	count = target_queue_submit(queue);
+	while (count == 0 && clock_until_ms(deadline_ns) > 0)
+		count = target_queue_reap(queue, &completion, 1,
+					  clock_until_ms(deadline_ns));
+	if (count == 0)
+		return -ETIMEDOUT;
+	target_queue_close(queue);
+	if (count < 0)
+		return count;
+	if (completion.result < 0)
+		return (int)completion.result;
+	return completion.result == (int64_t)range->length ? 0 : -ENODATA;
+}
+
+/* 0 or an errno. The range's own buffer never goes to the drive: a buffer that
+ * hangs is lost to it. */
+static int read_piece(struct reader *reader, const struct reader_range *range)
+{
+	struct err err;
+	void *piece = target_buffer_new(range->length, &err);
+	int result;
+
+	if (piece == NULL)
+		return ENOMEM;
+	if (target_info(reader->target)->is_nbd)
+		result = read_nbd(reader, piece, range);
+	else
+		result = target_read_once(reader->target, piece, range->length,
+					  range->offset_bytes,
+					  (int)reader->timeout_ms);
+	if (result == -ETIMEDOUT) {
+		atomic_fetch_add(&reader->hung, 1);
+		return ETIMEDOUT; /* PIECE stays with the drive */
+	}
+	if (result == 0)
+		memcpy(range->buffer, piece, range->length);
+	free(piece);
+	return -result;
+}
+
+static struct reader_range part(const struct reader_range *range, size_t at,
+				size_t length)
+{
+	return (struct reader_range){
+		.offset_bytes = range->offset_bytes + at,
+		.length = length,
+		.buffer = range->buffer + at,
+		.reads = range->reads + at / RUN_ATOM_BYTES,
+	};
+}
+
+static size_t smaller(const struct reader *reader, size_t length, int error)
+{
+	size_t blocks = length / reader->block_bytes;
+
+	if (error == ETIMEDOUT || blocks < 2)
+		return reader->block_bytes;
+	return (blocks + 1) / 2 * reader->block_bytes;
+}
+
+/* Depth: at most log2 of the blocks in a range. */
+bool reader_read(struct reader *reader, const struct reader_range *range,
+		 int error)
+{
+	enum judge_read read;
+	size_t at, step;
+
+	if (atomic_load(&reader->is_gone)) {
+		mark(range, JUDGE_READ_GONE);
+		return true;
+	}
+	if (error == 0) {
+		error = read_piece(reader, range);
+		if (error == 0) {
+			mark(range, JUDGE_READ_OK);
+			atomic_fetch_add(&reader->read_bytes, range->length);
+			return true;
+		}
+	}
+	read = reader_classify(reader, error, range->offset_bytes);
+	if (atomic_load(&reader->rig_error) != 0)
+		return false;
+	mark(range, read);
+	if (read == JUDGE_READ_GONE || range->length <= reader->block_bytes)
+		return true;
+	step = smaller(reader, range->length, error);
+	for (at = 0; at < range->length; at += step) {
+		size_t left = range->length - at;
+		struct reader_range piece =
+			part(range, at, left < step ? left : step);
+
+		/* What is left counts as hung, as marked above. */
+		if (atomic_load(&reader->hung) >= READER_HUNG_MAX)
+			break;
+		if (!reader_read(reader, &piece, 0))
+			return false;
+	}
+	return true;
+}

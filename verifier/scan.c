@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT */
+#include "verifier/scan.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/err.h"
+#include "common/format/ledger.h"
+#include "common/target/target.h"
+#include "verifier/evidence.h"
+
+struct flight {
+	uint8_t *buffer;
+	uint64_t chunk;
+	uint64_t deadline_ns;
+	uint32_t serial; /* a late answer to an abandoned read has an old one */
+	bool is_busy;
+};
+
+struct worker {
+	struct scan *scan;
+	pthread_t thread;
+	struct target_queue *queue;
+	struct record_cipher *cipher;
+	struct evidence_cache *evidence;
+	struct flight flights[SCAN_FLIGHTS_MAX];
+	enum record_state *states; /* by atom of a chunk */
+	struct record *found;
+	enum judge_read *reads;
+	enum verdict *classes; /* by atom of a slot */
+	struct tally tally;
+	unsigned int abandoned; /* reads the drive never answered */
+	bool is_started, has_failed;
+	struct err err;
+};
+
+/* ---- judging what was read ---- */
+
+static const struct run *run_of(const struct worker *worker)
+{
+	return ledger_run(worker->scan->ledger);
+}
+
+static uint64_t slots_of_chunk(const struct scan *scan, uint64_t chunk)
+{
+	uint64_t first = chunk * scan->chunk_slots;
+	uint64_t left = run_slots_total(ledger_run(scan->ledger)) - first;
+
+	return left < scan->chunk_slots ? left : scan->chunk_slots;
+}
+
+static void judge_one(struct worker *worker, const struct judge_input *input)
+{
+	struct scan *scan = worker->scan;
+	struct judge_outcome outcome;
+
+	judge_slot(input, worker->classes, &outcome);
+	tally_slot(&worker->tally, input, worker->classes, &outcome);
+	if (!findings_has_news(worker->classes, input->count))
+		return;
+	pthread_mutex_lock(&scan->lock);
+	findings_slot(scan->findings, input, worker->classes);
+	pthread_mutex_unlock(&scan->lock);
+}
+
+/* P5: only what can exist is evidence; the judge tells the rest. */
+static void gather_evidence(struct worker *worker, size_t atoms)
+{
+	const struct run *run = run_of(worker);
+	size_t i;
+
+	for (i = 0; i < atoms; i++) {
+		const struct record *record = &worker->found[i];
+
+		if (worker->states[i] != RECORD_GOOD ||
+		    record->stream >= run->streams ||
+		    record->durable_sequence >= record->sequence ||
+		    record->sequence >
+			    ledger_limit(worker->scan->ledger, record->stream))
+			continue;
+		evidence_add(worker->evidence, record);
+	}
+}
+
+static void take_chunk(struct worker *worker, uint64_t chunk,
+		       const uint8_t *buffer, const enum judge_read *reads)
+{
+	struct scan *scan = worker->scan;
+	uint64_t slots = slots_of_chunk(scan, chunk), i;
+	size_t count = run_of(worker)->block_bytes / RUN_ATOM_BYTES;
+
+	record_examine_many(worker->cipher, buffer, (size_t)slots * count,
+			    worker->states, worker->found);
+	gather_evidence(worker, (size_t)slots * count);
+	atomic_fetch_add(&scan->done_slots, slots);
+	for (i = 0; scan->is_judging && i < slots; i++) {
+		struct promise promise;
+		size_t at = (size_t)i * count;
+		struct judge_input input = {
+			.ledger = scan->ledger,
+			.schedules = scan->schedules,
+			.promise = &promise,
+			.slot = chunk * scan->chunk_slots + i,
+			.count = count,
+			.states = worker->states + at,
+			.found = worker->found + at,
+			.reads = reads == NULL ? NULL : reads + at,
+		};
+
+		expect_slot(scan->ledger, scan->schedules, input.slot,
+			    &promise);
+		judge_one(worker, &input);
+	}
+}
+
+/* ---- reading ---- */
+
+static struct reader_range range_of(const struct worker *worker,
+				    const struct flight *flight)
+{
+	const struct scan *scan = worker->scan;
+	const struct run *run = run_of(worker);
+
+	return (struct reader_range){
+		.offset_bytes =
+			run_slot_offset(run, flight->chunk * scan->chunk_slots),
+		.length = (size_t)slots_of_chunk(scan, flight->chunk) *
+			  run->block_bytes,
+		.buffer = flight->buffer,
+		.reads = worker->reads,
+	};
+}
+
+/* A chunk with trouble: piece by piece. */
+static void take_trouble(struct worker *worker, struct flight *flight,
+			 int error)
+{
+	struct reader_range range = range_of(worker, flight);
+
+	if (reader_read(worker->scan->reader, &range, error))
+		take_chunk(worker, flight->chunk, flight->buffer, range.reads);
+}
+
+static void take_completion(struct worker *worker,
+			    const struct target_completion *completion)
+{
+	struct scan *scan = worker->scan;
+	struct flight *flight = &worker->flights[completion->tag & 0xff];
+	size_t length = range_of(worker, flight).length;
+
+	if (flight->serial != (uint32_t)(completion->tag >> 8))
+		return; /* given up long ago */
+	flight->is_busy = false;
+	if (completion->result == (int64_t)length) {
+		atomic_fetch_add(&scan->reader->read_bytes, length);
+		take_chunk(worker, flight->chunk, flight->buffer, NULL);
+		return;
+	}
+	take_trouble(worker, flight,
+		     completion->result < 0 ? (int)-completion->result
+					    : ENODATA);
+}
+
+/* The drive did not answer in time: the buffer stays with it. */
+static int give_up(struct worker *worker, struct flight *flight)
+{
+	size_t bytes =
+		(size_t)worker->scan->chunk_slots * run_of(worker)->block_bytes;
+
+	flight->buffer = target_buffer_new(bytes, &worker->err);
+	flight->serial++;
+	flight->is_busy = false;
+	worker->abandoned++;
+	if (flight->buffer == NULL)
+		return -1;
+	atomic_fetch_add(&worker->scan->reader->hung, 1);
+	take_trouble(worker, flight, ETIMEDOUT);
+	return 0;
+}
+
+/* NOW is the time of the last look at the queue: what came in since is not
+ * late. */
+static int expire(struct worker *worker, uint64_t now)
+{
+	unsigned int i;
+
+	for (i = 0; i < worker->scan->flights; i++) {
+		struct flight *flight = &worker->flights[i];
+
+		if (flight->is_busy && flight->deadline_ns <= now &&
+		    give_up(worker, flight) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Queues reads into every idle flight; false where there is nothing left. */
+static bool fill_flights(struct worker *worker)
+{
+	struct scan *scan = worker->scan;
+	uint64_t now = clock_monotonic_ns();
+	unsigned int i;
+	bool is_busy = false;
+
+	for (i = 0; i < scan->flights; i++) {
+		struct flight *flight = &worker->flights[i];
+		struct reader_range range;
+
+		is_busy |= flight->is_busy;
+		if (flight->is_busy || reader_is_over(scan->reader) ||
+		    atomic_load(&scan->next_chunk) >= scan->chunks)
+			continue;
+		flight->chunk = atomic_fetch_add(&scan->next_chunk, 1);
+		if (flight->chunk >= scan->chunks)
+			continue;
+		if (atomic_load(&scan->reader->is_gone)) {
+			take_trouble(worker, flight, ENODEV);
+			i--; /* at most one turn a chunk */
+			continue;
+		}
+		range = range_of(worker, flight);
+		flight->is_busy = true;
+		flight->deadline_ns =
+			now + scan->reader->timeout_ms * CLOCK_NS_PER_MS;
+		target_queue_read(
+			worker->queue, (uint64_t)flight->serial << 8 | i,
+			flight->buffer, range.length, range.offset_bytes);
+		is_busy = true;
+	}
+	return is_busy;
+}
+
+static int next_timeout_ms(const struct worker *worker)
+{
+	uint64_t deadline = UINT64_MAX;
+	unsigned int i;
+
+	for (i = 0; i < worker->scan->flights; i++)
+		if (worker->flights[i].is_busy &&
+		    worker->flights[i].deadline_ns < deadline)
+			deadline = worker->flights[i].deadline_ns;
+	return clock_until_ms(deadline);
+}
+
+static void rig_failed(struct worker *worker, int error)
+{
+	unsigned int i;
+
+	for (i = 0; i < worker->scan->flights; i++)
+		worker->abandoned += worker->flights[i].is_busy;
+	atomic_store(&worker->scan->reader->rig_error, error);
+}
+
+static void *work(void *argument)
+{
+	struct worker *worker = argument;
+	struct target_completion completions[SCAN_FLIGHTS_MAX];
+
+	while (fill_flights(worker)) {
+		int count = target_queue_submit(worker->queue), i;
+		uint64_t now;
+
+		if (count == 0)
+			count = target_queue_reap(worker->queue, completions,
+						  SCAN_FLIGHTS_MAX,
+						  next_timeout_ms(worker));
+		if (count < 0) {
+			rig_failed(worker, -count);
+			break;
+		}
+		now = clock_monotonic_ns();
+		for (i = 0; i < count; i++)
+			take_completion(worker, &completions[i]);
+		if (expire(worker, now) < 0) {
+			worker->has_failed = true;
+			break;
+		}
+	}
+	evidence_cache_merge(worker->evidence);
+	return NULL;
+}
+
+/* ---- starting and ending ---- */
+
+static int worker_open(struct worker *worker, struct err *err)
+{
+	const struct scan *scan = worker->scan;
+	const struct run *run = ledger_run(scan->ledger);
+	size_t bytes = (size_t)scan->chunk_slots * run->block_bytes;
+	size_t atoms = bytes / RUN_ATOM_BYTES;
+	unsigned int i;
+
+	worker->queue = target_queue_open(scan->reader->target,
+					  scan->flights + READER_HUNG_MAX, err);
+	if (worker->queue == NULL)
+		return -1;
+	worker->cipher = record_cipher_new(run->id, err);
+	worker->evidence = evidence_cache_new(scan->evidence, err);
+	if (worker->cipher == NULL || worker->evidence == NULL)
+		return -1;
+	worker->states = calloc(atoms, sizeof(*worker->states));
+	worker->found = calloc(atoms, sizeof(*worker->found));
+	worker->reads = calloc(atoms, sizeof(*worker->reads));
+	worker->classes = calloc(atoms, sizeof(*worker->classes));
+	if (worker->states == NULL || worker->found == NULL ||
+	    worker->reads == NULL || worker->classes == NULL)
+		return err_sys(err, ENOMEM, "cannot start a scanning thread");
+	for (i = 0; i < scan->flights; i++) {
+		worker->flights[i].buffer = target_buffer_new(bytes, err);
+		if (worker->flights[i].buffer == NULL)
+			return -1;
+	}
+	return 0;
+}
+
+static void worker_close(struct worker *worker)
+{
+	unsigned int i;
+
+	/* A queue with requests that were never answered is left to the end of
+	 * the process: closing it would wait for the drive. So are buffers. */
+	for (i = 0; i < SCAN_FLIGHTS_MAX; i++)
+		if (!worker->flights[i].is_busy)
+			free(worker->flights[i].buffer);
+	if (worker->queue != NULL && worker->abandoned == 0)
+		target_queue_close(worker->queue);
+	record_cipher_free(worker->cipher);
+	evidence_cache_free(worker->evidence);
+	free(worker->states);
+	free(worker->found);
+	free(worker->reads);
+	free(worker->classes);
+}
+
+/* Memory stays below SCAN_BUFFERS_BYTES whatever the machine and the run. */
+static void plan_chunks(struct scan *scan)
+{
+	const struct run *run = ledger_run(scan->ledger);
+	const struct target_info *info = target_info(scan->reader->target);
+	uint64_t slots = run_slots_total(run), room, chunk_bytes;
+
+	if (scan->threads > SCAN_THREADS_MAX)
+		scan->threads = SCAN_THREADS_MAX;
+	room = SCAN_BUFFERS_BYTES / run->block_bytes;
+	if (scan->threads > room)
+		scan->threads = (unsigned int)room;
+	chunk_bytes = SCAN_BUFFERS_BYTES / scan->threads / 2;
+	if (chunk_bytes > SCAN_CHUNK_BYTES)
+		chunk_bytes = SCAN_CHUNK_BYTES;
+	if (chunk_bytes > info->max_request_bytes)
+		chunk_bytes = info->max_request_bytes;
+	scan->chunk_slots = chunk_bytes / run->block_bytes;
+	if (scan->chunk_slots == 0)
+		scan->chunk_slots = 1;
+	if (scan->chunk_slots > slots)
+		scan->chunk_slots = slots;
+	scan->chunks = (slots + scan->chunk_slots - 1) / scan->chunk_slots;
+	if (scan->threads > scan->chunks)
+		scan->threads = (unsigned int)scan->chunks;
+	room = SCAN_BUFFERS_BYTES / scan->threads /
+	       (scan->chunk_slots * run->block_bytes);
+	scan->flights =
+		room < SCAN_FLIGHTS_MAX ? (unsigned int)room : SCAN_FLIGHTS_MAX;
+	if (scan->flights == 0)
+		scan->flights = 1;
+}
+
+static int run_workers(struct scan *scan, struct worker *workers,
+		       struct err *err)
+{
+	unsigned int i;
+	int result = 0;
+
+	for (i = 0; i < scan->threads; i++) {
+		int error;
+
+		workers[i].scan = scan;
+		if (worker_open(&workers[i], err) < 0) {
+			if (i == 0)
+				return -1;
+			/* A server may serve few at once: the others do. */
+			scan->threads = i;
+			break;
+		}
+		error = pthread_create(&workers[i].thread, NULL, work,
+				       &workers[i]);
+		if (error != 0)
+			return err_sys(err, error,
+				       "cannot start a scanning thread");
+		workers[i].is_started = true;
+	}
+	for (i = 0; i < scan->threads; i++) {
+		pthread_join(workers[i].thread, NULL);
+		workers[i].is_started = false;
+		tally_merge(scan->tally, &workers[i].tally);
+		if (workers[i].has_failed) {
+			*err = workers[i].err;
+			result = -1;
+		}
+	}
+	return result;
+}
+
+int scan_region(struct scan *scan, struct err *err)
+{
+	const struct run *run = ledger_run(scan->ledger);
+	struct worker *workers;
+	unsigned int i, threads;
+	int result;
+
+	assert(scan->threads >= 1);
+	if (run->block_bytes >
+	    target_info(scan->reader->target)->max_request_bytes)
+		return err_set(
+			err,
+			"cannot read writes of %u bytes: the drive takes "
+			"at most %u at once",
+			run->block_bytes,
+			target_info(scan->reader->target)->max_request_bytes);
+	plan_chunks(scan);
+	atomic_init(&scan->next_chunk, 0);
+	atomic_init(&scan->done_slots, 0);
+	threads = scan->threads;
+	workers = calloc(threads, sizeof(*workers));
+	if (workers == NULL)
+		return err_sys(err, errno, "cannot start scanning threads");
+	pthread_mutex_init(&scan->lock, NULL);
+	result = run_workers(scan, workers, err);
+	for (i = 0; i < threads; i++) {
+		if (workers[i].is_started) {
+			atomic_store(&scan->next_chunk, scan->chunks);
+			pthread_join(workers[i].thread, NULL);
+		}
+		worker_close(&workers[i]);
+	}
+	pthread_mutex_destroy(&scan->lock);
+	scan->unscanned_bytes =
+		(run_slots_total(run) - atomic_load(&scan->done_slots)) *
+		run->block_bytes;
+	free(workers);
+	return result;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+#include "verifier/verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/err.h"
+#include "common/format/ledger.h"
+#include "common/target/target.h"
+#include "verifier/admit.h"
+#include "verifier/evidence.h"
+#include "verifier/probe.h"
+#include "verifier/reader.h"
+#include "verifier/recheck.h"
+#include "verifier/scan.h"
+
+struct verify {
+	const struct verify_options *options;
+	struct result *result;
+	struct target *target;
+	struct ledger *ledger;
+	struct evidence *evidence;
+	struct reader reader;
+	struct admit_label labels[2];
+	struct schedule schedules[RUN_STREAMS_MAX];
+};
+
+static int load_log(struct verify *verify, struct err *err)
+{
+	struct result *result = verify->result;
+	const struct ackbody_cycle *cycle;
+	uint16_t stream;
+
+	if (logpass_load(verify->options->acklog, verify->ledger, &result->log,
+			 err) < 0)
+		return -1;
+	result->run = *ledger_run(verify->ledger);
+	result->has_run = true;
+	cycle = ledger_cycle(verify->ledger);
+	result->cycle = cycle == NULL ? 0 : cycle->cycle;
+	for (stream = 0; stream < result->run.streams; stream++)
+		result->durable_log += result->log.durable[stream];
+	return 0;
+}
+
+static void note_stuck(struct verify *verify)
+{
+	if (atomic_load(&verify->reader.hung) > 0 ||
+	    atomic_load(&verify->reader.rig_error) != 0)
+		verify->result->is_stuck = true;
+}
+
+static void init_reader(struct verify *verify, uint32_t block_bytes)
+{
+	uint64_t read_bytes = atomic_load(&verify->reader.read_bytes);
+
+	note_stuck(verify);
+	reader_init(&verify->reader, verify->target, block_bytes,
+		    verify->options->timeout_ms);
+	atomic_store(&verify->reader.read_bytes, read_bytes);
+}
+
+/* P10: the right drive, the right region. */
+static int know_again(struct verify *verify, struct err *err)
+{
+	const struct target_info *info = target_info(verify->target);
+	struct result *result = verify->result;
+	struct admit_drive drive = {
+		.name = verify->options->target,
+		.identity = info->identity,
+		.size_bytes = info->size_bytes,
+		.logical_block_bytes = info->logical_block_bytes,
+	};
+
+	init_reader(verify, info->logical_block_bytes);
+	if (!result->has_run) {
+		if (admit_find_run(&verify->reader,
+				   verify->options->offset_bytes, &result->run,
+				   err) < 0)
+			return -1;
+		result->has_run = true;
+		ledger_begin_without_log(verify->ledger, &result->run);
+	}
+	if (admit_check_drive(&result->run, &drive, err) < 0)
+		return -1;
+	init_reader(verify, result->run.logical_block_bytes);
+	if (admit_read_labels(&verify->reader, &result->run, verify->labels,
+			      err) < 0)
+		return -1;
+	expect_schedules(&result->run, verify->schedules);
+	return admit_decide(&result->run, &drive, verify->labels, err);
+}
+
+static int scan_once(struct verify *verify, bool is_judging, struct err *err)
+{
+	struct result *result = verify->result;
+	struct scan scan = {
+		.reader = &verify->reader,
+		.ledger = verify->ledger,
+		.schedules = verify->schedules,
+		.evidence = verify->evidence,
+		.findings = &result->findings,
+		.tally = &result->tally,
+		.threads = verify->options->threads,
+		.is_judging = is_judging,
+	};
+
+	memset(&result->findings, 0, sizeof(result->findings));
+	memset(&result->tally, 0, sizeof(result->tally));
+	note_stuck(verify);
+	atomic_store(&verify->reader.hung, 0);
+	if (scan_region(&scan, err) < 0)
+		return -1;
+	result->scans++;
+	result->unscanned_bytes = scan.unscanned_bytes;
+	result->rig_error = atomic_load(&verify->reader.rig_error);
+	return 0;
+}
+
+/* P5: as long as a scan proves more than it was judged by, it is repeated. */
+static int scan_all(struct verify *verify, struct err *err)
+{
+	struct result *result = verify->result;
+	unsigned int scans;
+
+	if (!result->has_log) {
+		if (scan_once(verify, false, err) < 0)
+			return -1;
+		if (result->rig_error != 0)
+			return 0;
+	} else if (probe_doubt(&verify->reader, verify->ledger,
+			       verify->schedules, verify->evidence, err) < 0) {
+		return -1;
+	}
+	(void)evidence_apply(verify->evidence, verify->ledger);
+	for (scans = 0; scans < VERIFY_SCANS_MAX; scans++) {
+		if (scan_once(verify, true, err) < 0)
+			return -1;
+		result->is_unsettled =
+			evidence_apply(verify->evidence, verify->ledger);
+		if (!result->is_unsettled || result->rig_error != 0)
+			return 0;
+	}
+	return 0;
+}
+
+/* A label that misses is a finding like any other. */
+static void judge_labels(struct verify *verify)
+{
+	struct result *result = verify->result;
+	unsigned int copy;
+
+	for (copy = 0; copy < 2; copy++) {
+		struct finding finding;
+
+		if (!admit_finding(&result->run, &verify->labels[copy], copy,
+				   &finding))
+			continue;
+		findings_add(&result->findings, &finding);
+		tally_finding(&result->tally, &finding);
+	}
+}
+
+static int look_closer(struct verify *verify, struct err *err)
+{
+	struct result *result = verify->result;
+
+	judge_labels(verify);
+	findings_sort(&result->findings);
+	findings_link(&result->findings, &result->run);
+	if (result->findings.count > 0 && result->rig_error == 0 &&
+	    recheck_findings(&verify->reader, verify->ledger, verify->schedules,
+			     &result->findings, err) < 0)
+		return -1;
+	result->unstable = recheck_unstable(&result->findings);
+	result->ages.findings = &result->findings;
+	result->ages.tally = &result->tally;
+	if (result->has_log && result->findings.count > 0 &&
+	    logpass_find_ages(verify->options->acklog, &result->ages, err) < 0)
+		return -1;
+	depth_of_loss(verify->ledger, &result->tally,
+		      result->has_log ? &result->ages : NULL, &result->depth);
+	depth_of_hole(verify->ledger, verify->schedules, &result->tally,
+		      &result->depth);
+	return 0;
+}
+
+/* The fill and the label were promised once a write was issued behind them;
+ * before that nothing was. */
+static void forget_findings(struct result *result)
+{
+	bool has_impossible = result->tally.has_impossible;
+	struct finding impossible = result->tally.impossible;
+
+	memset(&result->findings, 0, sizeof(result->findings));
+	memset(&result->tally, 0, sizeof(result->tally));
+	result->tally.has_impossible = has_impossible;
+	result->tally.impossible = impossible;
+}
+
+static int judge_drive(struct verify *verify, struct err *err)
+{
+	struct result *result = verify->result;
+	uint16_t stream;
+
+	if (know_again(verify, err) < 0 || scan_all(verify, err) < 0)
+		return -1;
+	result->was_promised = result->log.has_progress ||
+			       evidence_has_writes(verify->evidence);
+	if (!result->was_promised)
+		forget_findings(result);
+	else if (look_closer(verify, err) < 0)
+		return -1;
+	result->read_bytes = atomic_load(&verify->reader.read_bytes);
+	if (result->read_bytes == 0)
+		findings_all_gone(&result->findings, &result->tally);
+	for (stream = 0; stream < result->run.streams; stream++)
+		result->durable_all +=
+			ledger_durable_count(verify->ledger, stream);
+	result->durable_media = evidence_durable(verify->evidence);
+	result->forgotten = ledger_forgotten(verify->ledger);
+	conclude(result);
+	return 0;
+}
+
+int verify_run(const struct verify_options *options, struct result *result,
+	       struct err *err)
+{
+	struct verify *verify = calloc(1, sizeof(*verify));
+	uint64_t started_ns = clock_monotonic_ns();
+	int status = -1;
+
+	if (verify == NULL)
+		return err_set(err, "cannot start: out of memory");
+	verify->options = options;
+	verify->result = result;
+	result->target_name = options->target;
+	result->has_log = options->acklog != NULL;
+	verify->ledger = ledger_new(err);
+	verify->evidence = evidence_new(err);
+	if (verify->ledger == NULL || verify->evidence == NULL)
+		goto out;
+	if (result->has_log && load_log(verify, err) < 0)
+		goto out;
+	verify->target = target_open(options->target, TARGET_READ, err);
+	if (verify->target == NULL)
+		goto out;
+	status = judge_drive(verify, err);
+	result->seconds = (double)(clock_monotonic_ns() - started_ns) /
+			  (double)CLOCK_NS_PER_S;
+	note_stuck(verify);
+	/* Closing would wait for the drive: left to the end of the process. */
+	if (!result->is_stuck)
+		target_close(verify->target);
+out:
+	ledger_free(verify->ledger);
+	evidence_free(verify->evidence);
+	free(verify);
+	return status;
+}
