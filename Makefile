@@ -112,7 +112,8 @@ units: $(UNITS:%=$(BUILD)/tests/unit/%)
 SCRIPTS := $(sort $(wildcard tests/e2e/*.sh))
 E2E     := $(filter-out tests/e2e/lib.sh,$(SCRIPTS))
 again    = $(MAKE) --no-print-directory
-RUNNER  := BIN=$(BUILD) tests/run.sh
+JOBS    ?= 2
+RUNNER  := BIN=$(BUILD) JOBS=$(JOBS) tests/run.sh
 
 check:
 	@tests/deps.sh build check
@@ -126,13 +127,13 @@ check-root:
 	@tests/deps.sh build check root
 	@$(again) run-check-root
 run-check-root: all
-	@$(RUNNER) root $(sort $(wildcard tests/root/*.sh))
+	@JOBS=1 $(patsubst JOBS=%,,$(RUNNER)) root $(sort $(wildcard tests/root/*.sh))
 
 soak:
 	@tests/deps.sh build check
 	@$(again) run-soak
 run-soak: all
-	@TEST_TIMEOUT=36000 $(RUNNER) soak $(sort $(wildcard tests/soak/*.sh))
+	@TEST_TIMEOUT=36000 $(patsubst JOBS=%,,$(RUNNER)) soak $(sort $(wildcard tests/soak/*.sh))
 
 mutants:
 	@tests/deps.sh build check

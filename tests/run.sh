@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# run - runs test programs one after another and counts them.
+# run - runs test programs, JOBS at a time, and counts them.
 #
 #   tests/run.sh NAME TEST...
 #
@@ -11,18 +11,31 @@ set -u
 name=$1
 shift
 passed=0 failed=0 skipped=0
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-for test; do
-	start=$SECONDS
-	rc=0
-	timeout "${TEST_TIMEOUT:-300}" "$test" >"$log" 2>&1 </dev/null || rc=$?
-	label=${test##*/}
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
+
+start_test() { # NUMBER TEST
+	(
+		start=$EPOCHREALTIME
+		rc=0
+		timeout "${TEST_TIMEOUT:-300}" "$2" >"$logs/$1.log" 2>&1 \
+			</dev/null || rc=$?
+		echo "$rc $(((${EPOCHREALTIME/./} - ${start/./}) / 100000))" \
+			>"$logs/$1.end"
+	) &
+}
+
+tell_test() { # NUMBER TEST
+	local rc tenths label=${2##*/} log=$logs/$1.log time
+
+	read -r rc tenths <"$logs/$1.end"
+	time="$((tenths / 10)).$((tenths % 10)) s"
 	case $rc in
 	0)
 		passed=$((passed + 1))
-		echo "ok      $label ($((SECONDS - start)) s)"
-		grep -a '^table: ' "$log" | sed 's/^table: //'
+		echo "ok      $label ($time)"
+		grep -a '^table: ' "$log" | sed 's/^table: /        /'
 		;;
 	77)
 		skipped=$((skipped + 1))
@@ -31,10 +44,24 @@ for test; do
 		;;
 	*)
 		failed=$((failed + 1))
-		echo "FAILED  $label (exit $rc after $((SECONDS - start)) s)"
+		echo "FAILED  $label (exit $rc after $time)"
 		sed 's/^/        /' "$log" | tail -n 60
 		;;
 	esac
+}
+
+started=0 told=0
+tests=("$@")
+while ((told < $#)); do
+	while ((started < $# && started - told < ${JOBS:-1})); do
+		start_test $started "${tests[started]}"
+		started=$((started + 1))
+	done
+	wait -n
+	while [[ -s $logs/$told.end ]]; do
+		tell_test $told "${tests[told]}"
+		told=$((told + 1))
+	done
 done
 echo "$name: $passed passed, $failed failed, $skipped skipped"
 [[ $failed == 0 ]]
