@@ -11,6 +11,7 @@
 #include "simdrive/history.h"
 #include "simdrive/media.h"
 #include "simdrive/scars.h"
+#include "simdrive/trace.h"
 
 #define ATOM_BYTES     512
 #define VICTIMS        4  /* writes hit at a cut, where there are so many */
@@ -107,8 +108,17 @@ static int read_new(const struct damage_scene *scene,
 static int put(const struct damage_scene *scene, const uint8_t *bytes,
 	       size_t length, uint64_t offset_bytes)
 {
-	return scene->media->write(scene->media->context, bytes, length,
-				   offset_bytes);
+	int rc = scene->media->write(scene->media->context, bytes, length,
+				     offset_bytes);
+
+	if (rc == 0)
+		trace_tell(scene->trace, &(struct trace_event){
+						 .type = TRACE_DAMAGE,
+						 .data = bytes,
+						 .length = length,
+						 .offset_bytes = offset_bytes,
+					 });
+	return rc;
 }
 
 /* Some units return, some stay; at least one of each. */
@@ -318,8 +328,7 @@ static void make_stale(const struct damage_scene *scene,
 					  .kind = SCAR_STALE,
 					  .reads_left = reads,
 				  },
-				  write->old + b * scene->block_bytes,
-				  scene->block_bytes);
+				  write->old + b * scene->block_bytes);
 	}
 }
 
@@ -348,7 +357,7 @@ static void mark(const struct damage_scene *scene, struct victims *victims,
 					  .kind = kind,
 					  .reads_left = 1,
 				  },
-				  NULL, 0);
+				  NULL);
 	}
 }
 

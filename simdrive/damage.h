@@ -11,6 +11,7 @@
 #ifndef SIMDRIVE_DAMAGE_H
 #define SIMDRIVE_DAMAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,12 +21,14 @@ struct history;
 struct media;
 struct prng;
 struct scars;
+struct trace_sink;
 
 /* A write on its way. */
 struct damage_write {
 	const uint8_t *data;
 	size_t length;
 	uint64_t offset_bytes;
+	bool is_fua; /* of one in flight; model_write() is told by itself */
 };
 
 struct damage_scene {
@@ -34,6 +37,7 @@ struct damage_scene {
 	struct history *history;
 	struct scars *scars;
 	struct prng *prng;
+	const struct trace_sink *trace;
 	uint8_t *scratch; /* HISTORY_WRITE_BYTES_MAX */
 	uint32_t block_bytes;
 	uint64_t spare_bytes;

@@ -195,6 +195,8 @@ static void fill_rows(struct choice *choice, struct option_row *rows)
 		 "ends of the drive without faults (default 1m)", 0, 0, NULL},
 		{"bypass", 0, OPTION_SIZE, &config->bypass_bytes, "<bytes>",
 		 "longer requests of a liar are not cached (128k)", 0, 0, NULL},
+		{"trace", 0, OPTION_TEXT, &config->trace, "<file>",
+		 "tell there what the drive truly does", 0, 0, NULL},
 		{"serial", 0, OPTION_TEXT, &config->serial, "<text>",
 		 "serial number (default: from the path of the media)", 0, 0,
 		 NULL},
@@ -210,12 +212,11 @@ static void fill_rows(struct choice *choice, struct option_row *rows)
 
 static const char description[] =
 	"Serve a simulated drive with a volatile write cache over NBD, and cut "
-	"and\nrestore its power. It is honest unless it is given a fault; "
-	"--list-faults\nnames them.";
+	"and\nrestore its power. It is honest unless it is given a fault.";
 static const char examples[] =
-	" plugpull-simdrive serve --socket d.sock --media d.img --size 1g \\\n"
-	"     --control d.control --fault ignores-flush\n"
-	" plugpull-simdrive cut --control d.control";
+	"plugpull-simdrive serve --socket d.sock --media d.img --size 1g "
+	"--control d.ctl\n"
+	"plugpull-simdrive cut --control d.ctl";
 
 int main(int argc, char **argv)
 {

@@ -51,6 +51,8 @@ struct model *model_new(const struct model_config *config, struct err *err)
 	model->scratch = malloc(HISTORY_WRITE_BYTES_MAX);
 	if (model->scars == NULL || model->scratch == NULL)
 		goto no_memory;
+	model->scars->trace = &model->config.trace;
+	model->scars->block_bytes = config->logical_block_bytes;
 	model->cache = cache_new(config->logical_block_bytes,
 				 config->cache_bytes, err);
 	if (model->cache == NULL)
@@ -79,6 +81,17 @@ void model_free(struct model *model)
 	free(model->scars);
 	free(model->scratch);
 	free(model);
+}
+
+static void tell_to_media(const struct model *model, uint64_t request,
+			  size_t length, uint64_t offset_bytes)
+{
+	const struct damage_write part = {
+		.length = length,
+		.offset_bytes = offset_bytes,
+	};
+
+	trace_tell_write(&model->config.trace, TRACE_TO_MEDIA, &part, request);
 }
 
 /* Brings one write to the media, keeping what it replaces for the faults. */
@@ -139,6 +152,7 @@ static int drain_stretch(struct model *model, struct cache_block *first)
 		    is_durable);
 	if (rc != 0)
 		return rc;
+	tell_to_media(model, request, blocks * size, number * size);
 	for (uint64_t i = 0; i < blocks; i++)
 		cache_drop(model->cache, number + i);
 	return 0;
@@ -223,6 +237,7 @@ int model_read(struct model *model, void *buffer, size_t length,
 		rc = model_tick(model, now_ns);
 	if (rc != 0)
 		return rc;
+	model->request++;
 	model->counters.reads++;
 	rc = scars_check(model->scars, first, length / size);
 	if (rc != 0)
@@ -230,7 +245,7 @@ int model_read(struct model *model, void *buffer, size_t length,
 	rc = media->read(media->context, buffer, length, offset_bytes);
 	if (rc != 0)
 		return rc;
-	scars_overlay(model->scars, first, length / size, size, to);
+	scars_overlay(model->scars, first, length / size, model->request, to);
 	for (uint64_t i = 0; i < length / size; i++) {
 		const struct cache_block *block =
 			cache_find(model->cache, first + i);
@@ -282,6 +297,8 @@ static int write_through(struct model *model, const struct damage_write *write,
 			    write->offset_bytes + at, is_fua);
 		if (rc != 0)
 			return rc;
+		tell_to_media(model, model->request, part,
+			      write->offset_bytes + at);
 		at += part;
 	}
 	return 0;
@@ -311,21 +328,15 @@ static int write_cached(struct model *model, const struct damage_write *write,
 	return 0;
 }
 
-int model_write(struct model *model, const struct damage_write *write,
-		bool is_fua, uint64_t now_ns)
+static int accept_write(struct model *model, const struct damage_write *write,
+			bool is_fua, uint64_t now_ns)
 {
 	const uint32_t size = model->config.logical_block_bytes;
-	int rc = check_range(model, write->length, write->offset_bytes);
 
-	if (rc == 0)
-		rc = model_tick(model, now_ns);
-	if (rc != 0)
-		return rc;
 	model->counters.writes++;
 	model->counters.fua_writes += is_fua;
-	model->request++;
 	scars_heal(model->scars, write->offset_bytes / size,
-		   write->length / size);
+		   write->length / size, model->request);
 	if (model->history != NULL)
 		history_supersede(model->history, write->offset_bytes,
 				  write->length);
@@ -334,6 +345,30 @@ int model_write(struct model *model, const struct damage_write *write,
 	if (write->length >= model->config.bypass_bytes)
 		model->bypass_next = write->offset_bytes + write->length;
 	return write_through(model, write, is_fua);
+}
+
+int model_write(struct model *model, const struct damage_write *write,
+		bool is_fua, uint64_t now_ns)
+{
+	struct damage_write told = *write;
+	int rc = check_range(model, write->length, write->offset_bytes);
+
+	if (rc == 0)
+		rc = model_tick(model, now_ns);
+	if (rc != 0)
+		return rc;
+	model->request++;
+	told.is_fua = is_fua;
+	trace_tell_write(&model->config.trace, TRACE_WRITE, &told,
+			 model->request);
+	rc = accept_write(model, write, is_fua, now_ns);
+	if (rc != 0)
+		return rc;
+	told.is_fua = false;
+	told.data = NULL;
+	trace_tell_write(&model->config.trace, TRACE_WRITE_DONE, &told,
+			 model->request);
+	return 0;
 }
 
 /* From the newest back to what a lying FLUSH has passed over. */
@@ -425,6 +460,8 @@ int model_flush(struct model *model, uint64_t now_ns)
 	if (rc != 0)
 		return rc;
 	model->counters.flushes++;
+	model->request++;
+	trace_tell_moment(&model->config.trace, TRACE_FLUSH, 0, model->request);
 	rc = model->is_biting ? flush_as_told(model, now_ns)
 			      : flush_honestly(model);
 	if (rc != 0)
@@ -432,6 +469,8 @@ int model_flush(struct model *model, uint64_t now_ns)
 	model->promised_request = model->request;
 	if (model->history != NULL)
 		history_promise(model->history);
+	trace_tell_moment(&model->config.trace, TRACE_FLUSH_DONE, 0,
+			  model->request);
 	return 0;
 }
 

@@ -4,7 +4,8 @@
  * honesty is known.
  *
  * Pure: media are reached through callbacks, time is an argument, all chance
- * comes from the seed. Nothing is allocated after model_new(). Not thread-safe.
+ * comes from the seed, and what truly happens is told to a callback. Nothing is
+ * allocated after model_new(). Not thread-safe.
  *
  * The honest drive: a read sees the newest accepted write. FLUSH brings every
  * accepted write to the media, FUA its own. Any other write stays in the cache
@@ -30,6 +31,7 @@
 #include "simdrive/damage.h"
 #include "simdrive/faults.h"
 #include "simdrive/media.h"
+#include "simdrive/trace.h"
 
 struct err;
 struct model;
@@ -57,6 +59,7 @@ struct model_config {
 	uint64_t bypass_bytes; /* 0: never */
 	uint64_t seed;
 	struct faults faults;
+	struct trace_sink trace; /* hears what the drive does */
 };
 
 struct model_counters {

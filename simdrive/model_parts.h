@@ -21,7 +21,7 @@ struct model {
 	uint8_t *scratch; /* HISTORY_WRITE_BYTES_MAX */
 	struct prng prng;
 	struct model_counters counters;
-	uint64_t request; /* of the newest accepted write */
+	uint64_t request; /* the newest read, write or FLUSH */
 	uint64_t
 		promised_request; /* newest that an acknowledged FLUSH covers */
 	uint64_t bypass_next;     /* behind the last write past the cache */

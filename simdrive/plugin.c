@@ -7,7 +7,8 @@
  * supervisor speaks through an inherited socket, in lines: "cut", "stop" and
  * "status"; the plugin says "ready" by itself once the socket listens. A cut
  * takes the lock for ever and ends the process: nothing is answered any more
- * and all connections drop.
+ * and all connections drop. With "trace" everything that the drive does is in
+ * that file before it is answered.
  *
  * The only file that knows nbdkit.
  */
@@ -28,6 +29,8 @@
 #include "common/base/options.h"
 #include "simdrive/model.h"
 #include "simdrive/power.h"
+#include "simdrive/trace.h"
+#include "simdrive/tracefile.h"
 
 #define THREAD_MODEL      NBDKIT_THREAD_MODEL_PARALLEL
 #define REQUEST_BYTES_MAX (32U * 1024 * 1024)
@@ -48,15 +51,17 @@ struct waiting {
 static struct {
 	struct model_config config;
 	struct model *model;
-	const char *media, *state, *description;
-	int control_fd;
+	const char *media, *state, *trace, *description;
+	int control_fd, trace_fd;
 	pthread_mutex_t lock;       /* of the model */
 	pthread_mutex_t table_lock; /* of waiting; taken inside lock, or alone
 				     */
 	struct waiting *waiting;
 	uint8_t *state_buffer; /* POWER_STATE_BYTES_MAX */
+	bool is_fresh;         /* there was no state to load */
 } drive = {
 	.control_fd = -1,
+	.trace_fd = -1,
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.table_lock = PTHREAD_MUTEX_INITIALIZER,
 };
@@ -109,6 +114,8 @@ static int drive_config(const char *key, const char *value)
 		drive.media = value;
 	else if (strcmp(key, "state") == 0)
 		drive.state = value;
+	else if (strcmp(key, "trace") == 0)
+		drive.trace = value;
 	else if (strcmp(key, "description") == 0)
 		drive.description = value;
 	else if (strcmp(key, "fault") == 0)
@@ -128,9 +135,9 @@ static int load_state(struct err *err)
 	size_t length = 0;
 	int rc = 0;
 
+	drive.is_fresh = file == NULL && errno == ENOENT;
 	if (file == NULL)
-		return errno == ENOENT ? 0 /* its first life */
-				       : err_sys(err, errno, "cannot open");
+		return drive.is_fresh ? 0 : err_sys(err, errno, "cannot open");
 	length = fread(drive.state_buffer, 1, POWER_STATE_BYTES_MAX, file);
 	if (ferror(file) != 0)
 		rc = err_sys(err, errno, "cannot read");
@@ -139,6 +146,31 @@ static int load_state(struct err *err)
 				      err);
 	(void)fclose(file); /* it was only read */
 	return rc;
+}
+
+/* With the lock held. A history with a hole would be none: the drive ends. */
+static void append_to_trace(void *unused, const struct trace_event *event)
+{
+	struct trace_event stamped = *event;
+	int rc = 0;
+
+	(void)unused;
+	stamped.time_ns = clock_monotonic_ns();
+	rc = tracefile_append(drive.trace_fd, &stamped);
+	if (rc == 0)
+		return;
+	nbdkit_error("cannot append to trace %s: %s", drive.trace,
+		     strerror(-rc));
+	_exit(1);
+}
+
+static int open_trace(struct err *err)
+{
+	if (drive.trace == NULL)
+		return 0;
+	drive.trace_fd = tracefile_open(drive.trace, err);
+	drive.config.trace.tell = append_to_trace;
+	return drive.trace_fd < 0 ? -1 : 0;
 }
 
 static int drive_get_ready(void)
@@ -154,7 +186,8 @@ static int drive_get_ready(void)
 		nbdkit_error("cannot make room for the state");
 		return -1;
 	}
-	if (media_open_file(&drive.config.media, drive.media, &err) == 0)
+	if (media_open_file(&drive.config.media, drive.media, &err) == 0 &&
+	    open_trace(&err) == 0)
 		drive.model = model_new(&drive.config, &err);
 	if (drive.model != NULL && load_state(&err) == 0)
 		return 0;
@@ -293,6 +326,7 @@ static int drive_after_fork(void)
 	pthread_t thread;
 	int rc = 0;
 
+	power_on(drive.model, drive.is_fresh);
 	if (drive.control_fd < 0)
 		return 0;
 	rc = pthread_create(&thread, NULL, control_run, NULL);
@@ -401,7 +435,8 @@ static int drive_pwrite(void *handle, const void *buffer, uint32_t count,
 	struct waiting waiting = {
 		.write = {.data = buffer,
 			  .length = count,
-			  .offset_bytes = offset},
+			  .offset_bytes = offset,
+			  .is_fua = (flags & NBDKIT_FLAG_FUA) != 0},
 	};
 	bool is_whole = count > 0 &&
 			count % drive.config.logical_block_bytes == 0 &&
@@ -413,8 +448,8 @@ static int drive_pwrite(void *handle, const void *buffer, uint32_t count,
 		return answer(-EINVAL);
 	enter(&waiting);
 	(void)pthread_mutex_lock(&drive.lock);
-	rc = model_write(drive.model, &waiting.write,
-			 (flags & NBDKIT_FLAG_FUA) != 0, clock_monotonic_ns());
+	rc = model_write(drive.model, &waiting.write, waiting.write.is_fua,
+			 clock_monotonic_ns());
 	/* Inside the lock: a cut must not apply it a second time, over
 	 * something newer. */
 	leave(&waiting);

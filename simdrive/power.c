@@ -11,6 +11,7 @@
 #include "simdrive/history.h"
 #include "simdrive/model_parts.h"
 #include "simdrive/scars.h"
+#include "simdrive/trace.h"
 
 #define STATE_MAGIC        0x314d49534c554750U
 #define STATE_VERSION      1
@@ -58,13 +59,23 @@ static bool coin(struct model *model)
 	return prng_below(&model->prng, 2) == 0;
 }
 
+/* One block of write REQUEST: the power went while it was being written. */
 static int put_block(const struct model *model, const uint8_t *data,
-		     uint64_t number)
+		     uint64_t number, uint64_t request)
 {
 	const struct media *media = &model->config.media;
-	const uint32_t size = model->config.logical_block_bytes;
+	const struct damage_write part = {
+		.data = data,
+		.length = model->config.logical_block_bytes,
+		.offset_bytes = number * model->config.logical_block_bytes,
+	};
+	int rc = media->write(media->context, data, part.length,
+			      part.offset_bytes);
 
-	return media->write(media->context, data, size, number * size);
+	if (rc == 0)
+		trace_tell_write(&model->config.trace, TRACE_PARTIAL, &part,
+				 request);
+	return rc;
 }
 
 /* The oldest write may just have been on its way to the media. One that was
@@ -84,14 +95,15 @@ static int drain_in_part(struct model *model)
 
 		if (coin(model))
 			rc = put_block(model, cache_data(model->cache, block),
-				       block->number);
+				       block->number, request);
 		if (rc != 0)
 			return rc;
 	}
 	return 0;
 }
 
-static int apply_in_part(struct model *model, const struct damage_write *write)
+static int apply_in_part(struct model *model, const struct damage_write *write,
+			 uint64_t request)
 {
 	const uint32_t size = model->config.logical_block_bytes;
 	const uint64_t first = write->offset_bytes / size;
@@ -102,12 +114,27 @@ static int apply_in_part(struct model *model, const struct damage_write *write)
 		int rc = 0;
 
 		if (coin(model))
-			rc = put_block(model, write->data + i * size,
-				       first + i);
+			rc = put_block(model, write->data + i * size, first + i,
+				       request);
 		if (rc != 0)
 			return rc;
 	}
 	return 0;
+}
+
+/* Writes in flight have arrived, too. */
+static void take_in_flight(struct model *model,
+			   const struct damage_scene *scene)
+{
+	for (size_t i = 0; i < scene->in_flight_count; i++) {
+		const struct damage_write *write = &scene->in_flight[i];
+
+		trace_tell_write(&model->config.trace, TRACE_WRITE, write,
+				 ++model->request);
+		if (model->history != NULL)
+			history_supersede(model->history, write->offset_bytes,
+					  write->length);
+	}
 }
 
 /* What an honest drive does, and where writes were going on, its faults. */
@@ -116,6 +143,7 @@ static int lose_power(struct model *model, const struct damage_scene *scene)
 	const struct faults *faults = &model->config.faults;
 	const uint64_t saved =
 		model->is_biting ? faults_saved_bytes(faults) : 0;
+	const uint64_t before = model->request - scene->in_flight_count;
 	size_t done = 0;
 	int rc = 0;
 
@@ -127,7 +155,7 @@ static int lose_power(struct model *model, const struct damage_scene *scene)
 	done = (size_t)rc;
 	rc = 0;
 	for (size_t i = done; i < scene->in_flight_count && rc == 0; i++)
-		rc = apply_in_part(model, &scene->in_flight[i]);
+		rc = apply_in_part(model, &scene->in_flight[i], before + i + 1);
 	if (rc == 0 && model->is_biting)
 		rc = damage_at_cut(scene, faults);
 	return rc;
@@ -135,9 +163,12 @@ static int lose_power(struct model *model, const struct damage_scene *scene)
 
 static void come_back(struct model *model)
 {
-	model->is_dead = model->is_dead ||
-			 (model->is_biting &&
-			  faults_find(&model->config.faults, FAULT_DIES));
+	if (!model->is_dead && model->is_biting &&
+	    faults_find(&model->config.faults, FAULT_DIES) != NULL) {
+		model->is_dead = true;
+		trace_tell_moment(&model->config.trace, TRACE_SCAR,
+				  TRACE_SCAR_DEAD, 0);
+	}
 	model->counters.cuts++;
 	model->is_biting =
 		faults_bite(&model->config.faults, model->counters.cuts);
@@ -146,6 +177,21 @@ static void come_back(struct model *model)
 	cache_clear(model->cache);
 	if (model->history != NULL)
 		history_clear(model->history);
+}
+
+void power_on(struct model *model, bool is_fresh)
+{
+	model->request = 0;
+	model->promised_request = 0;
+	trace_tell(&model->config.trace,
+		   &(struct trace_event){
+			   .type = TRACE_ON,
+			   .length = model->config.logical_block_bytes,
+			   .offset_bytes = model->config.media.size_bytes,
+		   });
+	if (is_fresh)
+		trace_tell_moment(&model->config.trace, TRACE_SCAR,
+				  TRACE_SCAR_HEALED, 0);
 }
 
 int power_cut(struct model *model, const struct damage_write *in_flight,
@@ -157,6 +203,7 @@ int power_cut(struct model *model, const struct damage_write *in_flight,
 		.history = model->history,
 		.scars = model->scars,
 		.prng = &model->prng,
+		.trace = &model->config.trace,
 		.scratch = model->scratch,
 		.block_bytes = model->config.logical_block_bytes,
 		.spare_bytes = model->config.spare_bytes,
@@ -169,17 +216,22 @@ int power_cut(struct model *model, const struct damage_write *in_flight,
 	if (rc != 0)
 		return rc;
 	scars_heal_kind(model->scars, SCAR_HANGS);
-	for (size_t i = 0; i < count && model->history != NULL; i++)
-		history_supersede(model->history, in_flight[i].offset_bytes,
-				  in_flight[i].length);
-	rc = model->is_dead ? 0 : lose_power(model, &scene);
+	if (!model->is_dead) {
+		take_in_flight(model, &scene);
+		rc = lose_power(model, &scene);
+	}
 	come_back(model);
+	trace_tell_moment(&model->config.trace, TRACE_CUT, 0, 0);
 	return rc;
 }
 
 int power_stop(struct model *model)
 {
-	return save_cache(model, UINT64_MAX);
+	int rc = save_cache(model, UINT64_MAX);
+
+	if (rc == 0)
+		trace_tell_moment(&model->config.trace, TRACE_STOP, 0, 0);
+	return rc;
 }
 
 size_t power_save_state(const struct model *model, uint8_t *buffer)

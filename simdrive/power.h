@@ -6,6 +6,7 @@
 #ifndef SIMDRIVE_POWER_H
 #define SIMDRIVE_POWER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,13 @@
 
 struct err;
 struct model;
+
+/*
+ * The power is on for the first time, or again after a cut: a new life begins
+ * and is told. IS_FRESH: no scar and no death of an earlier life, of which a
+ * trace may tell, is carried over. Only who wants a trace needs it.
+ */
+void power_on(struct model *model, bool is_fresh);
 
 /*
  * The power is cut while COUNT writes are in flight. What is in the cache is

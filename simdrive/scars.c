@@ -6,43 +6,70 @@
 
 #include "common/base/bytes.h"
 #include "common/base/err.h"
+#include "simdrive/trace.h"
 
 #define SCAR_ENCODED_BYTES (16 + SCARS_BLOCK_BYTES_MAX)
 
-static void remove_at(struct scars *scars, unsigned int i)
+static void tell(const struct scars *scars, const struct scar *scar,
+		 enum trace_scar what, uint64_t request)
 {
+	trace_tell(scars->trace,
+		   &(struct trace_event){
+			   .type = TRACE_SCAR,
+			   .flags = (uint8_t)what,
+			   .length = scars->block_bytes,
+			   .request = request,
+			   .offset_bytes = scar->number * scars->block_bytes,
+		   });
+}
+
+static void tell_new(const struct scars *scars, const struct scar *scar)
+{
+	static const enum trace_scar words[] = {
+		[SCAR_UNREADABLE] = TRACE_SCAR_ERROR,
+		[SCAR_HANGS] = TRACE_SCAR_HANGS,
+		[SCAR_STALE] = TRACE_SCAR_STALE,
+	};
+
+	tell(scars, scar, words[scar->kind], 0);
+}
+
+static void heal_at(struct scars *scars, unsigned int i, uint64_t request)
+{
+	tell(scars, &scars->scars[i], TRACE_SCAR_HEALED, request);
 	scars->count--;
 	if (i != scars->count)
 		scars->scars[i] = scars->scars[scars->count];
 }
 
-void scars_add(struct scars *scars, const struct scar *like, const uint8_t *old,
-	       uint32_t block_bytes)
+void scars_add(struct scars *scars, const struct scar *like, const uint8_t *old)
 {
 	struct scar *scar = NULL;
 
-	scars_heal(scars, like->number, 1);
+	scars_heal(scars, like->number, 1, 0);
 	if (scars->count == SCARS_MAX)
 		return;
 	scar = &scars->scars[scars->count++];
 	*scar = *like;
 	memset(scar->old, 0, sizeof(scar->old));
 	if (old != NULL)
-		memcpy(scar->old, old, block_bytes);
+		memcpy(scar->old, old, scars->block_bytes);
+	tell_new(scars, scar);
 }
 
-void scars_heal(struct scars *scars, uint64_t first, uint64_t blocks)
+void scars_heal(struct scars *scars, uint64_t first, uint64_t blocks,
+		uint64_t request)
 {
 	for (unsigned int i = scars->count; i-- > 0;)
 		if (scars->scars[i].number - first < blocks)
-			remove_at(scars, i);
+			heal_at(scars, i, request);
 }
 
 void scars_heal_kind(struct scars *scars, enum scar_kind kind)
 {
 	for (unsigned int i = scars->count; i-- > 0;)
 		if (scars->scars[i].kind == kind)
-			remove_at(scars, i);
+			heal_at(scars, i, 0);
 }
 
 struct scar *scars_find(struct scars *scars, uint64_t number)
@@ -53,18 +80,35 @@ struct scar *scars_find(struct scars *scars, uint64_t number)
 	return NULL;
 }
 
-void scars_overlay(struct scars *scars, uint64_t first, uint64_t blocks,
-		   uint32_t block_bytes, uint8_t *buffer)
+static void tell_wrong_read(const struct scars *scars, const struct scar *scar,
+			    uint64_t request)
 {
+	trace_tell(scars->trace,
+		   &(struct trace_event){
+			   .type = TRACE_READ_WRONG,
+			   .data = scar->old,
+			   .length = scars->block_bytes,
+			   .request = request,
+			   .offset_bytes = scar->number * scars->block_bytes,
+		   });
+}
+
+void scars_overlay(struct scars *scars, uint64_t first, uint64_t blocks,
+		   uint64_t request, uint8_t *buffer)
+{
+	const uint32_t size = scars->block_bytes;
+
 	for (unsigned int i = scars->count; i-- > 0;) {
 		struct scar *scar = &scars->scars[i];
 		uint64_t at = scar->number - first;
 
 		if (scar->kind != SCAR_STALE || at >= blocks)
 			continue;
-		memcpy(buffer + at * block_bytes, scar->old, block_bytes);
+		if (memcmp(buffer + at * size, scar->old, size) != 0)
+			tell_wrong_read(scars, scar, request);
+		memcpy(buffer + at * size, scar->old, size);
 		if (--scar->reads_left == 0)
-			remove_at(scars, i);
+			heal_at(scars, i, request);
 	}
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct err;
+struct trace_sink;
 
 #define SCARS_MAX             1024
 #define SCARS_BLOCK_BYTES_MAX 4096
@@ -26,24 +27,29 @@ struct scar {
 };
 
 struct scars {
+	const struct trace_sink
+		*trace; /* hears of every scar and every healing */
+	uint32_t block_bytes;
 	unsigned int count;
 	struct scar scars[SCARS_MAX];
 };
 
 /* Without effect where SCARS_MAX blocks are marked already. OLD only for
- * SCAR_STALE, BLOCK_BYTES long. */
-void scars_add(struct scars *scars, const struct scar *like, const uint8_t *old,
-	       uint32_t block_bytes);
-void scars_heal(struct scars *scars, uint64_t first, uint64_t blocks);
+ * SCAR_STALE, one block long. */
+void scars_add(struct scars *scars, const struct scar *like,
+	       const uint8_t *old);
+/* REQUEST is the write that heals them, 0 where it is none. */
+void scars_heal(struct scars *scars, uint64_t first, uint64_t blocks,
+		uint64_t request);
 void scars_heal_kind(struct scars *scars, enum scar_kind kind);
 
 /* The scar of one block, or NULL. */
 struct scar *scars_find(struct scars *scars, uint64_t number);
 
-/* Lays the stale content of blocks FIRST ... over BUFFER, and counts these
- * reads. */
+/* Lays the stale content of blocks FIRST ... over BUFFER, counts these reads
+ * and tells where the answer of read REQUEST is wrong by it. */
 void scars_overlay(struct scars *scars, uint64_t first, uint64_t blocks,
-		   uint32_t block_bytes, uint8_t *buffer);
+		   uint64_t request, uint8_t *buffer);
 
 /* The worst that a read of these blocks meets: 0, -EIO, or SCARS_NO_ANSWER. */
 #define SCARS_NO_ANSWER 1

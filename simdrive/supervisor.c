@@ -22,6 +22,7 @@
 #include "common/base/prng.h"
 #include "simdrive/control.h"
 #include "simdrive/media.h"
+#include "simdrive/tracefile.h"
 
 #define PLUGIN_NAME       "plugpull-simdrive-plugin.so"
 #define NBDKIT_THREADS    "64" /* a read that hangs holds one of them */
@@ -36,6 +37,7 @@ struct supervisor {
 	struct supervisor_config config;
 	char plugin[PATH_MAX];
 	char media[PATH_MAX];
+	char trace[PATH_MAX]; /* empty: none */
 	char state[PATH_MAX + 16];
 	char counters[CONTROL_LINE_BYTES / 2]; /* as the plugin last said */
 	sigset_t signals_before;
@@ -130,6 +132,8 @@ static void build_args(struct args *args, const struct supervisor *supervisor,
 	args_add(args, "fault-every=%ju", (uintmax_t)config->fault_every);
 	for (unsigned int i = 0; i < config->fault_count; i++)
 		args_add(args, "fault=%s", config->faults[i]);
+	if (supervisor->trace[0] != '\0')
+		args_add(args, "trace=%s", supervisor->trace);
 	add_serial(args, supervisor);
 }
 
@@ -313,13 +317,31 @@ static int catch_signals(struct supervisor *supervisor, struct err *err)
 	return 0;
 }
 
+/* What is wrong with the trace is better said here than by nbdkit. */
+static int prepare_trace(struct supervisor *supervisor, struct err *err)
+{
+	const char *path = supervisor->config.trace;
+	int fd = -1;
+
+	if (path == NULL)
+		return 0;
+	fd = tracefile_open(path, err);
+	if (fd < 0)
+		return -1;
+	(void)close(fd); /* nothing was written */
+	if (realpath(path, supervisor->trace) == NULL)
+		return err_sys(err, errno, "cannot find trace %s", path);
+	return 0;
+}
+
 static int prepare(struct supervisor *supervisor, struct err *err)
 {
 	struct supervisor_config *config = &supervisor->config;
 
 	if (find_plugin(supervisor->plugin, sizeof(supervisor->plugin), err) !=
 		    0 ||
-	    media_prepare_file(config->media, &config->size_bytes, err) != 0)
+	    media_prepare_file(config->media, &config->size_bytes, err) != 0 ||
+	    prepare_trace(supervisor, err) != 0)
 		return -1;
 	if (realpath(config->media, supervisor->media) == NULL)
 		return err_sys(err, errno, "cannot find media %s",

@@ -26,6 +26,7 @@ struct supervisor;
 
 struct supervisor_config {
 	const char *socket, *control, *media;
+	const char *trace;   /* NULL: none */
 	const char *serial;  /* NULL: made from the path of the media */
 	uint64_t size_bytes; /* 0: as large as the media are */
 	uint64_t logical_block_bytes, cache_bytes, drain_ms;

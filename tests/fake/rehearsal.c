@@ -306,7 +306,8 @@ static int cut_power(struct stage *stage, struct err *err)
 		if (request->state == REQUEST_SENT && !request->is_flush)
 			writes[count++] = (struct damage_write){
 				request->data, BLOCK_BYTES,
-				run_slot_offset(&stage->run, request->slot)};
+				run_slot_offset(&stage->run, request->slot),
+				stage->sync == ACKBODY_SYNC_FUA};
 	}
 	durable_fail(stage->durable);
 	body.limit.sequence = durable_issued(stage->durable);

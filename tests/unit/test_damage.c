@@ -58,7 +58,7 @@ static void put(struct model *model, uint64_t block, uint8_t fill, bool is_fua,
 		uint64_t now)
 {
 	uint8_t data[BLOCK];
-	struct damage_write write = {data, BLOCK, block * BLOCK};
+	struct damage_write write = {data, BLOCK, block * BLOCK, false};
 
 	memset(data, fill, BLOCK);
 	assert_int_equal(model_write(model, &write, is_fua, now), 0);
@@ -135,7 +135,7 @@ static void write_that_one_in_flight_replaces_is_spared(void **state)
 {
 	struct model *model = liar("blanks", 1, 1);
 	uint8_t data[BLOCK];
-	struct damage_write write = {data, BLOCK, 5 * BLOCK};
+	struct damage_write write = {data, BLOCK, 5 * BLOCK, false};
 
 	(void)state;
 	memset(data, 3, BLOCK);

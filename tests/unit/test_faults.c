@@ -166,7 +166,7 @@ static void fill(struct bench *bench)
 
 	bench->version++;
 	for (uint64_t at = 0; at < MEDIA_BYTES; at += FILL_BYTES) {
-		struct damage_write write = {data, FILL_BYTES, at};
+		struct damage_write write = {data, FILL_BYTES, at, false};
 
 		build(data, at, FILL_BYTES, bench->version);
 		(void)model_write(bench->model, &write, false, bench->now);
@@ -191,7 +191,7 @@ static void write_one(struct bench *bench)
 	uint8_t data[FILL_BYTES];
 	unsigned int slot = draw_slot(bench);
 	struct damage_write write = {data, bench->slot_bytes,
-				     slot * (uint64_t)bench->slot_bytes};
+				     slot * (uint64_t)bench->slot_bytes, false};
 
 	build(data, write.offset_bytes, write.length, ++bench->version);
 	bench->issued[slot] = bench->version;
@@ -241,7 +241,7 @@ static void cut(struct bench *bench)
 
 		writes[i] = (struct damage_write){
 			data[i], bench->slot_bytes,
-			slot * (uint64_t)bench->slot_bytes};
+			slot * (uint64_t)bench->slot_bytes, bench->is_fua};
 		build(data[i], writes[i].offset_bytes, bench->slot_bytes,
 		      ++bench->version);
 	}

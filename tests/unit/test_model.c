@@ -60,7 +60,7 @@ static void put(struct model *model, uint64_t block, unsigned int blocks,
 {
 	uint8_t *data = malloc((size_t)blocks * BLOCK);
 	struct damage_write write = {data, (size_t)blocks * BLOCK,
-				     block * BLOCK};
+				     block * BLOCK, false};
 
 	assert_non_null(data);
 	memset(data, fill, write.length);
@@ -216,7 +216,7 @@ static void p3_write_in_flight_tears_only_between_logical_blocks(void **state)
 {
 	struct model *model = drive_of(64);
 	uint8_t data[4 * BLOCK];
-	struct damage_write write = {data, sizeof(data), 8 * BLOCK};
+	struct damage_write write = {data, sizeof(data), 8 * BLOCK, false};
 	unsigned int whole = 0, none = 0, torn = 0;
 
 	(void)state;
@@ -263,7 +263,7 @@ static void same_seed_loses_the_same(void **state)
 	for (int round = 0; round < 2; round++) {
 		struct model *model = drive_of(16);
 		uint8_t data[8 * BLOCK];
-		struct damage_write write = {data, sizeof(data), 0};
+		struct damage_write write = {data, sizeof(data), 0, false};
 
 		memset(data, 1, sizeof(data));
 		for (uint64_t b = 0; b < 60; b++)
@@ -291,13 +291,14 @@ static void half_blocks_and_wrong_places_are_refused(void **state)
 {
 	struct model *model = drive_of(64);
 	uint8_t data[2 * BLOCK] = {0};
-	struct damage_write write = {data, 512, 0};
+	struct damage_write write = {data, 512, 0, false};
 
 	(void)state;
 	assert_int_equal(model_write(model, &write, false, 0), -EINVAL);
-	write = (struct damage_write){data, BLOCK, 512};
+	write = (struct damage_write){data, BLOCK, 512, false};
 	assert_int_equal(model_write(model, &write, false, 0), -EINVAL);
-	write = (struct damage_write){data, 2 * BLOCK, MEDIA_BYTES - BLOCK};
+	write = (struct damage_write){data, 2 * BLOCK, MEDIA_BYTES - BLOCK,
+				      false};
 	assert_int_equal(model_write(model, &write, false, 0), -EINVAL);
 	assert_int_equal(model_read(model, data, BLOCK, MEDIA_BYTES, 0),
 			 -EINVAL);
