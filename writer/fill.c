@@ -162,6 +162,12 @@ static int write_labels(struct fill *fill, struct err *err)
 	while (fill->flying > 0)
 		if (reap(fill, err) < 0)
 			return -1;
+	if (!target_is_write_back(fill->target)) /* P9 */
+		return err_set(err,
+			       "the fill of %s was not flushed: its "
+			       "queue/write_cache was switched to \"write "
+			       "through\"",
+			       target_name(fill->target));
 	return 0;
 }
 

@@ -24,6 +24,7 @@
 #include "common/target/target.h"
 #include "writer/ackclient.h"
 #include "writer/durable.h"
+#include "writer/failure.h"
 #include "writer/places.h"
 #include "writer/speaker.h"
 #include "writer/wstop.h"
@@ -43,12 +44,14 @@ struct stream {
 	struct durable *durable;
 	struct places *places;
 	struct speaker speaker;
+	struct failure_place failure;
 	struct record record; /* what all writes have in common */
 	pthread_t thread;
 
 	unsigned int depth;
 	unsigned int batch_max;
 	unsigned int flying; /* writes and flushes */
+	unsigned int failed; /* of them, those that came back with an error */
 
 	struct speaker_flush flights[DURABLE_FLUSHES_MAX]; /* number 0: free */
 	unsigned int flushing, flushing_max;
@@ -75,44 +78,20 @@ static void count_one_more(atomic_uint_fast64_t *counter)
 	count(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1);
 }
 
-static void fail(struct stream *stream, int errnum, const struct err *err)
-{
-	bool is_gone = errnum == ENODEV || errnum == ENXIO ||
-		       errnum == ENOTCONN || errnum == ESHUTDOWN ||
-		       target_is_gone(stream->setup.target);
-
-	durable_fail(stream->durable);
-	wstop_fail(stream->setup.stop, err, is_gone);
-}
-
 static void fail_write(struct stream *stream, const struct place *place,
 		       int64_t result)
 {
 	const struct run *run = stream->setup.run;
-	unsigned long long offset = run_slot_offset(run, place->slot);
-	int errnum = result < 0 ? (int)-result : EIO;
-	struct err err;
 
-	if (result < 0)
-		(void)err_sys(&err, errnum,
-			      "cannot write %u bytes at %llu of %s",
-			      run->block_bytes, offset,
-			      target_name(stream->setup.target));
-	else
-		(void)err_set(&err,
-			      "short write at %llu of %s: %llu bytes of %u",
-			      offset, target_name(stream->setup.target),
-			      (unsigned long long)result, run->block_bytes);
-	fail(stream, errnum, &err);
+	durable_fail(stream->durable);
+	failure_of_write(&stream->failure, run_slot_offset(run, place->slot),
+			 result);
 }
 
 static void fail_queue(struct stream *stream, int errnum, const char *what)
 {
-	struct err err;
-
-	err_sys(&err, errnum, "cannot %s %s", what,
-		target_name(stream->setup.target));
-	fail(stream, errnum, &err);
+	durable_fail(stream->durable);
+	failure_of_queue(&stream->failure, errnum, what);
 }
 
 static bool can_issue(struct stream *stream, uint64_t reserved)
@@ -207,6 +186,7 @@ static void reap_flush(struct stream *stream,
 	}
 	stream->flushing--;
 	if (completion->result < 0) {
+		stream->failed++;
 		if (!wstop_has_failed(stream->setup.stop))
 			fail_queue(stream, (int)-completion->result, "flush");
 		durable_fail(stream->durable);
@@ -230,11 +210,24 @@ static void reap_write(struct stream *stream,
 		stream->since_flush++;
 		count_one_more(&stream->counts.completed);
 	} else {
+		stream->failed++;
 		if (!wstop_has_failed(stream->setup.stop))
 			fail_write(stream, place, completion->result);
 		durable_fail(stream->durable);
 	}
 	places_release(stream->places, (unsigned int)completion->tag);
+}
+
+/* P9: what has just completed may have been dropped by the system; then it is
+ * not acknowledged. */
+static void check_elision(struct stream *stream)
+{
+	if (stream->setup.cycle->sync == ACKBODY_SYNC_NONE ||
+	    wstop_has_failed(stream->setup.stop) ||
+	    target_is_write_back(stream->setup.target))
+		return;
+	durable_fail(stream->durable);
+	failure_of_elision(&stream->failure);
 }
 
 /* How many completions came, or -errno. */
@@ -254,6 +247,8 @@ static int reap(struct stream *stream, int timeout_ms)
 		else
 			reap_write(stream, &completions[i]);
 	}
+	if (got > 0)
+		check_elision(stream);
 	return got;
 }
 
@@ -265,7 +260,7 @@ static void hand_over(struct stream *stream, bool is_last)
 	count(&counts->issued, issued + 1 - stream->record.first_sequence);
 	count(&counts->highest, issued);
 	count(&counts->durable, durable_count(stream->durable));
-	count(&counts->flying, stream->flying);
+	count(&counts->flying, stream->flying + stream->failed);
 	if (wstop_has_failed(stream->setup.stop)) /* P1, P2 */
 		return;
 	speaker_say_durable(&stream->speaker, &stream->last_flush,
@@ -392,6 +387,8 @@ static int open_parts(struct stream *stream, struct err *err)
 	const struct stream_setup *setup = &stream->setup;
 	uint64_t first = setup->cycle->first_sequence[setup->stream];
 
+	stream->failure =
+		(struct failure_place){setup->target, setup->stop, setup->run};
 	stream->cipher = record_cipher_new(setup->run->id, err);
 	if (!stream->cipher)
 		return -1;

@@ -82,6 +82,13 @@ bool target_is_gone(const struct target *target)
 	return target->ops->is_gone(target);
 }
 
+bool target_is_write_back(const struct target *target)
+{
+	if (target->ops->is_write_back == NULL)
+		return target->info.is_write_back;
+	return target->ops->is_write_back(target);
+}
+
 struct target_queue *target_queue_open(struct target *target,
 				       unsigned int depth, struct err *err)
 {
@@ -288,4 +295,26 @@ int target_read_once(struct target *target, void *buffer, size_t length,
 out:
 	(void)pthread_mutex_unlock(&target->once_lock);
 	return result;
+}
+
+bool target_answers(struct target *target, int timeout_ms)
+{
+	size_t length = target->info.logical_block_bytes;
+	struct err ignored; /* no memory: not the drive's fault */
+	void *buffer = target_buffer_new(length, &ignored);
+	int first, last;
+
+	if (buffer == NULL || target->info.size_bytes < length) {
+		free(buffer);
+		return true;
+	}
+	first = target_read_once(target, buffer, length, 0, timeout_ms);
+	last = first;
+	if (first < 0 && first != -ETIMEDOUT)
+		last = target_read_once(target, buffer, length,
+					target->info.size_bytes - length,
+					timeout_ms);
+	if (first != -ETIMEDOUT && last != -ETIMEDOUT) /* else it is lost */
+		free(buffer);
+	return first == 0 || last == 0;
 }

@@ -63,6 +63,13 @@ const struct target_info *target_info(const struct target *target);
 const char *target_name(const struct target *target);
 
 /*
+ * Asks the system once more whether a FLUSH or FUA asked for now is sent to the
+ * drive: queue/write_cache can be switched to "write through" at any moment,
+ * and the kernel then drops both and reports success.
+ */
+bool target_is_write_back(const struct target *target);
+
+/*
  * Asks the system once more whether the drive is still there: true if it has
  * vanished (capacity 0, ENXIO, ENODEV, node gone, connection lost). A write
  * that fails with ENOSPC or a read that returns 0 bytes means this, not "disk
@@ -119,6 +126,14 @@ int target_queue_reap(struct target_queue *queue,
 
 /* Page-aligned memory for buffers; NULL with err. Free with free(). */
 void *target_buffer_new(size_t bytes, struct err *err);
+
+/*
+ * Does the drive answer reads at all: of its first or of its last logical
+ * block, within TIMEOUT_MS each? A device whose backing has died (loop, a
+ * bridge without its drive) stays in the system, and answers every request
+ * with an error.
+ */
+bool target_answers(struct target *target, int timeout_ms);
 
 /* One read of LENGTH bytes, waiting at most TIMEOUT_MS: 0, or -errno
  * (-ETIMEDOUT where the drive did not answer: the buffer is then lost to it and

@@ -18,6 +18,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -36,7 +37,8 @@ static_assert(sizeof(void *) == sizeof(uint64_t), "a tag travels in iocb.data");
 
 struct aio_target {
 	struct target base;
-	char node[64]; /* in sysfs, of the drive below; "" unknown */
+	char node[64];   /* in sysfs, of the drive below; "" unknown */
+	int write_cache; /* sysfs file of a block device's queue, or -1 */
 };
 
 struct aio_queue {
@@ -121,6 +123,15 @@ static int refuse_cached_loop(const char *name, const char *loop,
 		       name, loop, loop);
 }
 
+static int open_write_cache(const struct identity *identity)
+{
+	char path[IDENTITY_PATH_BYTES + 32];
+
+	(void)snprintf(path, sizeof(path), "%s/queue/write_cache",
+		       identity->disk);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 static int inspect_block(struct aio_target *target, const char *name,
 			 const struct stat *status, struct err *err)
 {
@@ -141,6 +152,7 @@ static int inspect_block(struct aio_target *target, const char *name,
 	if (identity.cached_loop[0] != '\0')
 		return refuse_cached_loop(name, identity.cached_loop, err);
 	info->is_write_back = identity.is_write_back;
+	target->write_cache = open_write_cache(&identity);
 	memcpy(info->identity, identity.text, sizeof(info->identity));
 	if (identity.serial[0] != '\0')
 		memcpy(info->erase_name, identity.serial,
@@ -173,6 +185,7 @@ static int inspect_file(struct aio_target *target, const char *name,
 {
 	struct target_info *info = &target->base.info;
 	struct identity below;
+	struct statfs system;
 
 	info->size_bytes = (uint64_t)status->st_size;
 	info->logical_block_bytes = direct_alignment(target->base.fd);
@@ -183,9 +196,13 @@ static int inspect_file(struct aio_target *target, const char *name,
 			  &below) == 0 &&
 	    below.cached_loop[0] != '\0')
 		return refuse_cached_loop(name, below.cached_loop, err);
+	if (fstatfs(target->base.fd, &system) == -1)
+		return open_failed(name, target->base.mode, errno, err);
+	/* Not the device's number, which is another after a power cycle. */
 	(void)snprintf(info->identity, sizeof(info->identity),
-		       "file:%u:%u:%llu", major(status->st_dev),
-		       minor(status->st_dev),
+		       "file:%08x%08x:%llu",
+		       (unsigned int)system.f_fsid.__val[0],
+		       (unsigned int)system.f_fsid.__val[1],
 		       (unsigned long long)status->st_ino);
 	(void)snprintf(info->erase_name, sizeof(info->erase_name), "%s", name);
 	return 0;
@@ -217,6 +234,7 @@ static struct target *aio_open(const char *name, enum target_mode mode,
 	if (target->base.fd == -1)
 		goto fail_memory;
 	target->base.mode = mode;
+	target->write_cache = -1;
 	target->base.info.has_flush = true;
 	target->base.info.has_fua = true;
 	target->base.info.max_request_bytes = REQUEST_BYTES_MAX;
@@ -233,7 +251,9 @@ static struct target *aio_open(const char *name, enum target_mode mode,
 	find_node(target, &status);
 	return &target->base;
 fail:
-	(void)close(target->base.fd); /* nothing was written */
+	if (target->write_cache != -1)
+		(void)close(target->write_cache); /* was only read */
+	(void)close(target->base.fd);             /* nothing was written */
 fail_memory:
 	free(target);
 	return NULL;
@@ -241,8 +261,26 @@ fail_memory:
 
 static void aio_close(struct target *target)
 {
+	const struct aio_target *aio = (const struct aio_target *)target;
+
+	if (aio->write_cache != -1)
+		(void)close(aio->write_cache); /* was only read */
 	(void)close(target->fd); /* every write told its own result */
 	free(target);
+}
+
+static bool aio_is_write_back(const struct target *target)
+{
+	static const char wanted[] = "write back";
+	const struct aio_target *aio = (const struct aio_target *)target;
+	char text[sizeof(wanted)];
+
+	if (aio->write_cache == -1)
+		return target->info.is_write_back;
+	/* A file of sysfs is made anew at each read from its beginning. */
+	return pread(aio->write_cache, text, sizeof(text), 0) >=
+		       (ssize_t)sizeof(wanted) - 1 &&
+	       memcmp(text, wanted, sizeof(wanted) - 1) == 0;
 }
 
 static bool aio_is_gone(const struct target *target)
@@ -385,6 +423,7 @@ const struct target_ops target_aio_ops = {
 	.open = aio_open,
 	.close = aio_close,
 	.is_gone = aio_is_gone,
+	.is_write_back = aio_is_write_back,
 	.queue_open = aio_queue_open,
 	.queue_close = aio_queue_close,
 	.submit = aio_submit,
