@@ -36,7 +36,7 @@ start_drive() { # FAULT
 	for _ in {1..200}; do
 		grep -q '^serving ' "$dir/$1/simdrive.out" && return 0
 		kill -0 "$pid" 2>/dev/null || break
-		read -rt 0.05 <> <(:) || true
+		sleep 0.05
 	done
 	echo "demo: the simulated drive did not start:" >&2
 	cat "$dir/$1/simdrive.out" >&2

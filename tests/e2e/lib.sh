@@ -98,7 +98,7 @@ wait_until() {
 	shift
 	until "$@" >/dev/null 2>&1; do
 		((SECONDS < deadline)) || fail "still not true: $*"
-		read -rt 0.05 <> <(:) || true
+		sleep 0.05
 	done
 }
 
@@ -169,7 +169,14 @@ start_writer() {
 		2>"$TMP/writer.err" </dev/null &
 	WRITER_PID=$!
 	lib_pids+=("$WRITER_PID")
-	wait_until 60 grep -q '^cycle [0-9]* writing' "$TMP/writer.out"
+	wait_until 60 lib_writer_has_begun
+	grep -q '^cycle [0-9]* writing' "$TMP/writer.out" ||
+		fail "the writer ended at once: $(cat "$TMP/writer.err")"
+}
+
+lib_writer_has_begun() {
+	grep -q '^cycle [0-9]* writing' "$TMP/writer.out" ||
+		lib_has_ended "$WRITER_PID"
 }
 
 # end_of_writer: waits for it; its exit status in $status.
