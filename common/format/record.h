@@ -72,7 +72,7 @@ enum record_state {
 };
 
 /*
- * Examines one atom. FOUND is filled for GOOD and FOREIGN only. The offset is
+ * Examines one atom. FOUND counts for GOOD and FOREIGN only. The offset is
  * not judged here: whether a GOOD atom stands where it belongs is the caller's
  * question (P7). Content is compared against the keystream for GOOD.
  */
@@ -81,8 +81,8 @@ enum record_state record_examine(struct record_cipher *cipher,
 				 struct record *found);
 
 /*
- * The same for COUNT atoms that lie one behind another; faster, since runs of
- * atoms of one write share a cipher call. STATES and FOUND have COUNT entries.
+ * The same for COUNT atoms that lie one behind another; faster, since
+ * they share cipher calls. STATES and FOUND have COUNT entries.
  */
 void record_examine_many(struct record_cipher *cipher, const uint8_t *buffer,
 			 size_t count, enum record_state *states,
