@@ -146,6 +146,7 @@ static int read_label(struct reader *reader, uint64_t offset_bytes,
 			       "cannot read the label at byte %" PRIu64
 			       " of %s",
 			       offset_bytes, target_name(reader->target));
+	label->is_asked = true;
 	label->state = ADMIT_COPY_DAMAGED;
 	for (i = 0; i < range.length / RUN_ATOM_BYTES; i++) {
 		if (reads[i] == JUDGE_READ_OK)
@@ -166,41 +167,33 @@ int admit_read_labels(struct reader *reader, const struct run *run,
 	unsigned int copy;
 
 	for (copy = 0; copy < 2; copy++)
-		if (read_label(reader, run_label_offset(run, copy),
+		if (!labels[copy].is_asked &&
+		    read_label(reader, run_label_offset(run, copy),
 			       &labels[copy], err) < 0)
 			return -1;
 	return 0;
 }
 
 static int take_run(struct reader *reader, uint64_t at, uint64_t offset_bytes,
-		    struct run *run, struct err *err)
+		    struct admit_label *label, struct err *err)
 {
-	struct admit_label label;
-
-	if (read_label(reader, at, &label, err) < 0)
+	if (read_label(reader, at, label, err) < 0)
 		return -1;
-	if (label.state != ADMIT_COPY_GOOD ||
-	    label.run.offset_bytes != offset_bytes)
-		return 0;
-	*run = label.run;
-	return 1;
+	return label->state == ADMIT_COPY_GOOD &&
+	       label->run.offset_bytes == offset_bytes;
 }
 
 /* The second copy's place depends on the size of a block: every power of two
  * is tried, for a region that reaches to the end of the drive. */
-int admit_find_run(struct reader *reader, uint64_t offset_bytes,
-		   struct run *run, struct err *err)
+static int find_second(struct reader *reader, uint64_t offset_bytes,
+		       struct admit_label *label, struct err *err)
 {
-	const struct target_info *info = target_info(reader->target);
-	uint64_t block, room, last = 0;
+	uint64_t drive_bytes = target_info(reader->target)->size_bytes;
+	uint64_t room =
+		offset_bytes < drive_bytes ? drive_bytes - offset_bytes : 0;
+	uint64_t block, last = 0;
 	int result = 0;
 
-	if (info->size_bytes >= RUN_LABEL_BYTES &&
-	    offset_bytes <= info->size_bytes - RUN_LABEL_BYTES)
-		result = take_run(reader, offset_bytes, offset_bytes, run, err);
-	room = result == 0 && offset_bytes < info->size_bytes
-		       ? info->size_bytes - offset_bytes
-		       : 0;
 	for (block = RUN_BLOCK_BYTES_MIN;
 	     result == 0 && block <= RUN_BLOCK_BYTES_MAX; block *= 2) {
 		uint64_t size = run_fit_size(room, (uint32_t)block);
@@ -210,7 +203,27 @@ int admit_find_run(struct reader *reader, uint64_t offset_bytes,
 		    reader_is_over(reader))
 			continue;
 		last = at;
-		result = take_run(reader, at, offset_bytes, run, err);
+		result = take_run(reader, at, offset_bytes, label, err);
+	}
+	label->is_asked =
+		result > 0 && run_label_offset(&label->run, 1) == last;
+	return result;
+}
+
+int admit_find_run(struct reader *reader, uint64_t offset_bytes,
+		   struct run *run, struct admit_label labels[2],
+		   struct err *err)
+{
+	const struct target_info *info = target_info(reader->target);
+	int result = 0, copy = 0;
+
+	if (info->size_bytes >= RUN_LABEL_BYTES &&
+	    offset_bytes <= info->size_bytes - RUN_LABEL_BYTES)
+		result = take_run(reader, offset_bytes, offset_bytes,
+				  &labels[0], err);
+	if (result == 0) {
+		copy = 1;
+		result = find_second(reader, offset_bytes, &labels[1], err);
 	}
 	if (result < 0)
 		return -1;
@@ -221,6 +234,7 @@ int admit_find_run(struct reader *reader, uint64_t offset_bytes,
 			       "\nhint: name the log with --acklog, or the "
 			       "region's place with --offset",
 			       target_name(reader->target), offset_bytes);
+	*run = labels[copy].run;
 	return 0;
 }
 

@@ -29,6 +29,7 @@ enum admit_copy {
 };
 
 struct admit_label {
+	bool is_asked; /* read already: the first answer is the one judged */
 	enum admit_copy state;
 	struct run run;
 };
@@ -51,14 +52,17 @@ int admit_decide(const struct run *run, const struct admit_drive *drive,
 int admit_check_drive(const struct run *run, const struct admit_drive *drive,
 		      struct err *err);
 
-/* Reads both copies of RUN's label. -1: the rig failed. */
+/* Reads the copies of RUN's label that were not asked for yet. -1: the rig
+ * failed. */
 int admit_read_labels(struct reader *reader, const struct run *run,
 		      struct admit_label labels[2], struct err *err);
 
 /* For a drive without a log: the run of the label whose region begins at
- * OFFSET_BYTES, by its first copy or where that is damaged by its second. */
+ * OFFSET_BYTES, by its first copy or where that is damaged by its second. What
+ * was read of either stays in LABELS. */
 int admit_find_run(struct reader *reader, uint64_t offset_bytes,
-		   struct run *run, struct err *err);
+		   struct run *run, struct admit_label labels[2],
+		   struct err *err);
 
 /* What is wrong with copy COPY as a finding; false where nothing is. */
 bool admit_finding(const struct run *run, const struct admit_label *label,

@@ -89,6 +89,19 @@ static void say_kept(struct result *result)
 		       "rig could have seen a loss");
 }
 
+/* P9: which of two answers was the drive's true one is not known. */
+static void say_changed(struct result *result)
+{
+	conclude_none(result, "the drive's answers changed between two reads");
+	if (result->changed > 0)
+		(void)snprintf(result->reason, sizeof(result->reason),
+			       "the drive's answers changed between two reads "
+			       "in %" PRIu64 " place%s, the first at byte "
+			       "%" PRIu64,
+			       result->changed, result->changed == 1 ? "" : "s",
+			       result->changed_first);
+}
+
 void conclude(struct result *result)
 {
 	if (result->tally.has_impossible) { /* P9 */
@@ -116,6 +129,12 @@ void conclude(struct result *result)
 		(void)snprintf(result->reason, sizeof(result->reason),
 			       "%" PRIu64 " bytes were never read",
 			       result->unscanned_bytes);
+		return;
+	}
+	/* What is still unsettled after the last scan has changed as well. */
+	if (result->changed > 0 || result->unstable > 0 ||
+	    result->is_unsettled) {
+		say_changed(result);
 		return;
 	}
 	say_kept(result);

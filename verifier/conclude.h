@@ -43,7 +43,9 @@ struct result {
 	bool is_unsettled;  /* media proof still grew after the last scan */
 	struct tally tally;
 	struct findings findings;
-	uint64_t unstable;
+	uint64_t unstable;      /* findings */
+	uint64_t changed;       /* places where two reads were answered */
+	uint64_t changed_first; /* differently; the lowest, as a byte */
 	struct logpass_ages ages;
 	struct depth depth;
 	uint64_t unscanned_bytes;

@@ -106,11 +106,20 @@ static struct finding finding_of(const struct judge_input *input,
 	return finding;
 }
 
+/* Nothing to be told: most slots of most drives. */
+static bool is_calm(const struct judge_input *input,
+		    const struct judge_outcome *outcome)
+{
+	return input->promise->has_promise && !outcome->is_broken &&
+	       !outcome->is_impossible;
+}
+
 void tally_slot(struct tally *tally, const struct judge_input *input,
 		const enum verdict *classes,
 		const struct judge_outcome *outcome)
 {
 	bool has[VERDICT_COUNT] = {false};
+	bool calm = is_calm(input, outcome);
 	size_t atom;
 
 	tally->judged_writes += input->promise->has_promise;
@@ -119,9 +128,14 @@ void tally_slot(struct tally *tally, const struct judge_input *input,
 	tally->capped += input->promise->is_capped;
 	for (atom = 0; atom < input->count; atom++) {
 		enum verdict verdict = classes[atom];
-		uint64_t offset = offset_of(input, atom);
+		uint64_t offset;
 
 		has[verdict] = true;
+		if (calm) {
+			tally->atoms[verdict]++;
+			continue;
+		}
+		offset = offset_of(input, atom);
 		if (judge_breaks(input->promise, verdict)) {
 			note_bad(tally, offset, offset + RUN_ATOM_BYTES - 1);
 		} else if (verdict_is_broken(verdict)) {
@@ -290,20 +304,6 @@ void findings_slot(struct findings *findings, const struct judge_input *input,
 		findings_add(findings, &run);
 }
 
-static int compare_offsets(const void *left, const void *right)
-{
-	const struct finding *a = left, *b = right;
-
-	return (a->offset_bytes > b->offset_bytes) -
-	       (a->offset_bytes < b->offset_bytes);
-}
-
-void findings_sort(struct findings *findings)
-{
-	qsort(findings->kept, findings->count, sizeof(findings->kept[0]),
-	      compare_offsets);
-}
-
 static bool misses(const struct findings *findings, uint64_t slot)
 {
 	size_t i;
@@ -316,6 +316,65 @@ static bool misses(const struct findings *findings, uint64_t slot)
 			return true;
 	}
 	return false;
+}
+
+/* BEFORE: the last one that was joined, perhaps of the same slot. */
+static void tally_earlier(struct tally *tally, const struct finding *finding,
+			  const struct finding *before)
+{
+	const struct promise promise = {
+		.stream = finding->stream,
+		.durable_sequence = finding->expected,
+	};
+	bool is_same_slot = before != NULL && before->slot == finding->slot;
+
+	tally_finding(tally, finding);
+	if (is_same_slot && before->class == finding->class)
+		tally->writes[finding->class]--;
+	if (!is_same_slot)
+		note_missing(tally, &promise,
+			     finding->class == VERDICT_LOST ||
+				     finding->class == VERDICT_TORN ||
+				     finding->class == VERDICT_BLANK);
+}
+
+/* Where not all can be kept any more, enough is. */
+void findings_join(struct findings *to, struct tally *tally,
+		   const struct findings *earlier,
+		   const struct tally *earlier_tally)
+{
+	const struct finding *before = NULL;
+	size_t i;
+
+	if (earlier_tally->has_impossible)
+		note_impossible(tally, &earlier_tally->impossible);
+	for (i = 0; i < earlier->count && to->total < FINDINGS_MAX; i++) {
+		struct finding finding = earlier->kept[i];
+
+		if (finding.is_information)
+			continue;
+		if ((before == NULL || before->slot != finding.slot) &&
+		    misses(to, finding.slot))
+			continue;
+		finding.is_unstable = true;
+		findings_add(to, &finding);
+		tally_earlier(tally, &finding, before);
+		before = &earlier->kept[i];
+	}
+}
+
+static int compare_offsets(const void *left, const void *right)
+{
+	const struct finding *a = left, *b = right;
+
+	return (a->offset_bytes > b->offset_bytes) -
+	       (a->offset_bytes < b->offset_bytes);
+}
+
+void findings_sort(struct findings *findings)
+{
+	qsort(findings->kept, findings->count, sizeof(findings->kept[0]),
+	      compare_offsets);
 }
 
 void findings_link(struct findings *findings, const struct run *run)

@@ -85,6 +85,13 @@ void findings_add(struct findings *findings, const struct finding *finding);
 
 void tally_merge(struct tally *to, const struct tally *from);
 
+/* What an earlier scan found (sorted) and TO does not have stands all the same:
+ * it is added as unstable, and counted in TALLY. Before findings_sort() of TO.
+ */
+void findings_join(struct findings *to, struct tally *tally,
+		   const struct findings *earlier,
+		   const struct tally *earlier_tally);
+
 /* By offset; call once, after the last addition. */
 void findings_sort(struct findings *findings);
 

@@ -42,6 +42,22 @@ static uint64_t atom_offset(const struct judge_input *input, size_t atom)
 	       (uint64_t)atom * RUN_ATOM_BYTES;
 }
 
+/* P9: a record that dates itself otherwise than the log does was written under
+ * a log that had gone on from here: this one is a shorter copy, taken up again.
+ */
+static bool fits_cycle(const struct judge_input *input, const struct record *r)
+{
+	const struct ackbody_cycle *cycle = ledger_cycle(input->ledger);
+	uint64_t first;
+
+	if (cycle == NULL)
+		return true;
+	first = cycle->first_sequence[r->stream];
+	if (r->sequence < first)
+		return r->cycle < cycle->cycle;
+	return r->cycle == cycle->cycle && r->first_sequence == first;
+}
+
 /* P9: no number above the limit can have been issued, nor by a stream that the
  * run does not have, nor with a media proof that reaches itself. */
 static bool can_exist(const struct judge_input *input, const struct record *r)
@@ -53,7 +69,7 @@ static bool can_exist(const struct judge_input *input, const struct record *r)
 	if (r->sequence == 0)
 		return run->is_filled;
 	return r->sequence <= ledger_limit(input->ledger, r->stream) &&
-	       r->durable_sequence < r->sequence;
+	       r->durable_sequence < r->sequence && fits_cycle(input, r);
 }
 
 /* The atom before is a part of the same write and has been found possible. */

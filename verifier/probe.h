@@ -4,7 +4,8 @@
  * proof (P5) is known before the region is scanned and one scan is enough.
  *
  * It is a short cut and decides nothing: what it misses, the scan finds, and
- * the scan is then repeated.
+ * the scan is then repeated. What it is answered is kept, and judged with the
+ * scan's answer (seen.h).
  */
 #ifndef VERIFIER_PROBE_H
 #define VERIFIER_PROBE_H
@@ -17,16 +18,20 @@ struct err;
 struct evidence;
 struct ledger;
 struct reader;
+struct seen;
 
-#define PROBE_SLOTS_MAX 65536 /* of all streams together */
-#define PROBE_MISSES_MAX                                    \
-	2048 /* in a row: the stream was not issued further \
-	      */
-#define PROBE_DEPTH 32
+/* In a row: the stream was not issued further. */
+#define PROBE_MISSES_MAX 2048
+#define PROBE_DEPTH      32
 
-/* Adds to EVIDENCE. Read errors are left to the scan. */
-int probe_doubt(struct reader *reader, const struct ledger *ledger,
-		const struct schedule *schedules, struct evidence *evidence,
-		struct err *err);
+struct probe_doubt {
+	struct reader *reader; /* an error of the rig is left there */
+	const struct ledger *ledger;
+	const struct schedule *schedules;
+	struct evidence *evidence; /* added to */
+	struct seen *seen; /* set to what was answered; the caller frees it */
+};
+
+int probe_doubt(struct probe_doubt *doubt, struct err *err);
 
 #endif

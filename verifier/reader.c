@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/err.h"
 #include "common/target/target.h"
+#include "verifier/changes.h"
 
 void reader_init(struct reader *reader, struct target *target,
 		 uint32_t block_bytes, unsigned int timeout_ms)
@@ -19,6 +20,7 @@ void reader_init(struct reader *reader, struct target *target,
 	atomic_init(&reader->is_gone, false);
 	atomic_init(&reader->rig_error, 0);
 	atomic_init(&reader->read_bytes, 0);
+	reader->changes = NULL;
 }
 
 bool reader_is_over(const struct reader *reader)
@@ -191,6 +193,19 @@ static size_t smaller(const struct reader *reader, size_t length, int error)
 	return (blocks + 1) / 2 * reader->block_bytes;
 }
 
+/* P9: what an answer said that failed or came too late is not known, and the
+ * good one behind it does not acquit. */
+static void note_healed(struct reader *reader, const struct reader_range *range)
+{
+	size_t i;
+
+	for (i = 0; i < range->length / RUN_ATOM_BYTES; i++)
+		if (range->reads[i] != JUDGE_READ_OK)
+			return;
+	if (reader->changes != NULL)
+		changes_note(reader->changes, range->offset_bytes);
+}
+
 /* Depth: at most log2 of the blocks in a range. */
 bool reader_read(struct reader *reader, const struct reader_range *range,
 		 int error)
@@ -228,5 +243,6 @@ bool reader_read(struct reader *reader, const struct reader_range *range,
 		if (!reader_read(reader, &piece, 0))
 			return false;
 	}
+	note_healed(reader, range);
 	return true;
 }

@@ -5,7 +5,8 @@
  *
  * A read that failed is repeated in halves down to the logical block; one that
  * was not answered in time, block by block. READER_HUNG_MAX unanswered reads
- * are waited for in all, so that the tool ends whatever the drive does.
+ * are waited for in all, so that the tool ends whatever the drive does. Where a
+ * read failed and its parts do not, the drive's answers have changed.
  * Shared by all threads of a scan.
  */
 #ifndef VERIFIER_READER_H
@@ -18,6 +19,7 @@
 
 #include "verifier/judge.h"
 
+struct changes;
 struct target;
 
 #define READER_HUNG_MAX 16
@@ -30,6 +32,7 @@ struct reader {
 	atomic_bool is_gone;     /* the drive says that it is dead */
 	atomic_int rig_error;    /* errno of the rig's trouble; 0: none */
 	atomic_uint_fast64_t read_bytes;
+	struct changes *changes; /* where trouble went away; NULL: not told */
 };
 
 void reader_init(struct reader *reader, struct target *target,

@@ -10,7 +10,9 @@
 #include "common/base/err.h"
 #include "common/format/ledger.h"
 #include "common/target/target.h"
+#include "verifier/changes.h"
 #include "verifier/evidence.h"
+#include "verifier/seen.h"
 
 struct flight {
 	uint8_t *buffer;
@@ -30,7 +32,8 @@ struct worker {
 	enum record_state *states; /* by atom of a chunk */
 	struct record *found;
 	enum judge_read *reads;
-	enum verdict *classes; /* by atom of a slot */
+	enum verdict *classes;   /* by atom of a slot */
+	struct seen_slot second; /* a slot judged by another answer */
 	struct tally tally;
 	unsigned int abandoned; /* reads the drive never answered */
 	bool is_started, has_failed;
@@ -52,18 +55,40 @@ static uint64_t slots_of_chunk(const struct scan *scan, uint64_t chunk)
 	return left < scan->chunk_slots ? left : scan->chunk_slots;
 }
 
-static void judge_one(struct worker *worker, const struct judge_input *input)
+/* Where the drive answered the probe otherwise, the worse answer counts (P9).
+ */
+static void judge_one(struct worker *worker, struct judge_input *input)
 {
 	struct scan *scan = worker->scan;
 	struct judge_outcome outcome;
 
 	judge_slot(input, worker->classes, &outcome);
+	if (scan->seen != NULL &&
+	    seen_judge(scan->seen, &worker->second, input, worker->classes,
+		       &outcome) &&
+	    scan->reader->changes != NULL)
+		changes_note(scan->reader->changes,
+			     run_slot_offset(run_of(worker), input->slot));
 	tally_slot(&worker->tally, input, worker->classes, &outcome);
+	if (!outcome.is_broken && input->promise->has_promise)
+		return;
 	if (!findings_has_news(worker->classes, input->count))
 		return;
 	pthread_mutex_lock(&scan->lock);
 	findings_slot(scan->findings, input, worker->classes);
 	pthread_mutex_unlock(&scan->lock);
+}
+
+/* Says the same as the atom before it, as most do. */
+static bool is_repeated(const struct record *record)
+{
+	const struct record *before = record - 1;
+
+	return record->sequence == before->sequence &&
+	       record->stream == before->stream &&
+	       record->cycle == before->cycle &&
+	       record->first_sequence == before->first_sequence &&
+	       record->durable_sequence == before->durable_sequence;
 }
 
 /* P5: only what can exist is evidence; the judge tells the rest. */
@@ -81,6 +106,9 @@ static void gather_evidence(struct worker *worker, size_t atoms)
 		    record->sequence >
 			    ledger_limit(worker->scan->ledger, record->stream))
 			continue;
+		if (i > 0 && worker->states[i - 1] == RECORD_GOOD &&
+		    is_repeated(record))
+			continue;
 		evidence_add(worker->evidence, record);
 	}
 }
@@ -96,7 +124,7 @@ static void take_chunk(struct worker *worker, uint64_t chunk,
 			    worker->states, worker->found);
 	gather_evidence(worker, (size_t)slots * count);
 	atomic_fetch_add(&scan->done_slots, slots);
-	for (i = 0; scan->is_judging && i < slots; i++) {
+	for (i = 0; i < slots; i++) {
 		struct promise promise;
 		size_t at = (size_t)i * count;
 		struct judge_input input = {
@@ -110,6 +138,10 @@ static void take_chunk(struct worker *worker, uint64_t chunk,
 			.reads = reads == NULL ? NULL : reads + at,
 		};
 
+		if (scan->answers != NULL)
+			changes_map_add(scan->answers, input.slot,
+					changes_hash(input.states, input.found,
+						     input.reads, count));
 		expect_slot(scan->ledger, scan->schedules, input.slot,
 			    &promise);
 		judge_one(worker, &input);
@@ -308,6 +340,9 @@ static int worker_open(struct worker *worker, struct err *err)
 	if (worker->states == NULL || worker->found == NULL ||
 	    worker->reads == NULL || worker->classes == NULL)
 		return err_sys(err, ENOMEM, "cannot start a scanning thread");
+	if (seen_slot_init(&worker->second, run->block_bytes / RUN_ATOM_BYTES,
+			   err) < 0)
+		return -1;
 	for (i = 0; i < scan->flights; i++) {
 		worker->flights[i].buffer = target_buffer_new(bytes, err);
 		if (worker->flights[i].buffer == NULL)
@@ -333,6 +368,7 @@ static void worker_close(struct worker *worker)
 	free(worker->found);
 	free(worker->reads);
 	free(worker->classes);
+	seen_slot_free(&worker->second);
 }
 
 /* Memory stays below SCAN_BUFFERS_BYTES whatever the machine and the run. */

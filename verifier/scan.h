@@ -18,8 +18,10 @@
 #include "verifier/findings.h"
 #include "verifier/reader.h"
 
+struct changes_map;
 struct err;
 struct evidence;
+struct seen;
 
 #define SCAN_THREADS_MAX   64
 #define SCAN_CHUNK_BYTES   (1024 * 1024)
@@ -33,8 +35,9 @@ struct scan {
 	struct evidence *evidence;
 	struct findings *findings;
 	struct tally *tally;
+	struct seen *seen;           /* by the probe; NULL: nothing */
+	struct changes_map *answers; /* added to; NULL: not kept */
 	unsigned int threads;
-	bool is_judging; /* false: only gathers media proof (P5) */
 
 	/* Filled by scan_region(). */
 	uint64_t unscanned_bytes; /* never read, for the reader's reasons */

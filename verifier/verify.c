@@ -9,11 +9,13 @@
 #include "common/format/ledger.h"
 #include "common/target/target.h"
 #include "verifier/admit.h"
+#include "verifier/changes.h"
 #include "verifier/evidence.h"
 #include "verifier/probe.h"
 #include "verifier/reader.h"
 #include "verifier/recheck.h"
 #include "verifier/scan.h"
+#include "verifier/seen.h"
 
 struct verify {
 	const struct verify_options *options;
@@ -22,6 +24,11 @@ struct verify {
 	struct ledger *ledger;
 	struct evidence *evidence;
 	struct reader reader;
+	struct changes changes;
+	struct seen *seen;              /* by the probe */
+	struct changes_map *answers[2]; /* of this scan and the one before */
+	struct findings earlier;        /* of all scans before this one */
+	struct tally earlier_tally;
 	struct admit_label labels[2];
 	struct schedule schedules[RUN_STREAMS_MAX];
 };
@@ -58,6 +65,7 @@ static void init_reader(struct verify *verify, uint32_t block_bytes)
 	note_stuck(verify);
 	reader_init(&verify->reader, verify->target, block_bytes,
 		    verify->options->timeout_ms);
+	verify->reader.changes = &verify->changes;
 	atomic_store(&verify->reader.read_bytes, read_bytes);
 }
 
@@ -77,7 +85,7 @@ static int know_again(struct verify *verify, struct err *err)
 	if (!result->has_run) {
 		if (admit_find_run(&verify->reader,
 				   verify->options->offset_bytes, &result->run,
-				   err) < 0)
+				   verify->labels, err) < 0)
 			return -1;
 		result->has_run = true;
 		ledger_begin_without_log(verify->ledger, &result->run);
@@ -92,7 +100,23 @@ static int know_again(struct verify *verify, struct err *err)
 	return admit_decide(&result->run, &drive, verify->labels, err);
 }
 
-static int scan_once(struct verify *verify, bool is_judging, struct err *err)
+/* P9: an answer that was given once is not forgotten for a better one. */
+static void join_earlier(struct verify *verify)
+{
+	struct result *result = verify->result;
+
+	if (result->scans > 1) {
+		findings_join(&result->findings, &result->tally,
+			      &verify->earlier, &verify->earlier_tally);
+		changes_compare(&verify->changes, &result->run,
+				verify->answers[0], verify->answers[1]);
+	}
+	verify->earlier = result->findings;
+	verify->earlier_tally = result->tally;
+	findings_sort(&verify->earlier);
+}
+
+static int scan_once(struct verify *verify, struct err *err)
 {
 	struct result *result = verify->result;
 	struct scan scan = {
@@ -102,12 +126,14 @@ static int scan_once(struct verify *verify, bool is_judging, struct err *err)
 		.evidence = verify->evidence,
 		.findings = &result->findings,
 		.tally = &result->tally,
+		.seen = verify->seen,
+		.answers = verify->answers[result->scans % 2],
 		.threads = verify->options->threads,
-		.is_judging = is_judging,
 	};
 
 	memset(&result->findings, 0, sizeof(result->findings));
 	memset(&result->tally, 0, sizeof(result->tally));
+	changes_map_clear(scan.answers);
 	note_stuck(verify);
 	atomic_store(&verify->reader.hung, 0);
 	if (scan_region(&scan, err) < 0)
@@ -115,27 +141,45 @@ static int scan_once(struct verify *verify, bool is_judging, struct err *err)
 	result->scans++;
 	result->unscanned_bytes = scan.unscanned_bytes;
 	result->rig_error = atomic_load(&verify->reader.rig_error);
+	join_earlier(verify);
 	return 0;
 }
 
-/* P5: as long as a scan proves more than it was judged by, it is repeated. */
+static int prepare_scans(struct verify *verify, struct err *err)
+{
+	struct probe_doubt doubt = {
+		.reader = &verify->reader,
+		.ledger = verify->ledger,
+		.schedules = verify->schedules,
+		.evidence = verify->evidence,
+	};
+	uint64_t slots = run_slots_total(&verify->result->run);
+	int status, i;
+
+	for (i = 0; i < 2; i++) {
+		verify->answers[i] = changes_map_new(slots, err);
+		if (verify->answers[i] == NULL)
+			return -1;
+	}
+	if (!verify->result->has_log)
+		return 0;
+	status = probe_doubt(&doubt, err);
+	verify->seen = doubt.seen;
+	return status;
+}
+
+/* P5: as long as a scan proves more than it was judged by, it is repeated. The
+ * first one without a log is judged by generation 0 alone. */
 static int scan_all(struct verify *verify, struct err *err)
 {
 	struct result *result = verify->result;
 	unsigned int scans;
 
-	if (!result->has_log) {
-		if (scan_once(verify, false, err) < 0)
-			return -1;
-		if (result->rig_error != 0)
-			return 0;
-	} else if (probe_doubt(&verify->reader, verify->ledger,
-			       verify->schedules, verify->evidence, err) < 0) {
+	if (prepare_scans(verify, err) < 0)
 		return -1;
-	}
 	(void)evidence_apply(verify->evidence, verify->ledger);
 	for (scans = 0; scans < VERIFY_SCANS_MAX; scans++) {
-		if (scan_once(verify, true, err) < 0)
+		if (scan_once(verify, err) < 0)
 			return -1;
 		result->is_unsettled =
 			evidence_apply(verify->evidence, verify->ledger);
@@ -212,6 +256,8 @@ static int judge_drive(struct verify *verify, struct err *err)
 		forget_findings(result);
 	else if (look_closer(verify, err) < 0)
 		return -1;
+	result->changed = atomic_load(&verify->changes.places);
+	result->changed_first = atomic_load(&verify->changes.first);
 	result->read_bytes = atomic_load(&verify->reader.read_bytes);
 	if (result->read_bytes == 0)
 		findings_all_gone(&result->findings, &result->tally);
@@ -235,6 +281,7 @@ int verify_run(const struct verify_options *options, struct result *result,
 		return err_set(err, "cannot start: out of memory");
 	verify->options = options;
 	verify->result = result;
+	changes_init(&verify->changes);
 	result->target_name = options->target;
 	result->has_log = options->acklog != NULL;
 	verify->ledger = ledger_new(err);
@@ -254,6 +301,9 @@ int verify_run(const struct verify_options *options, struct result *result,
 	if (!result->is_stuck)
 		target_close(verify->target);
 out:
+	seen_free(verify->seen);
+	changes_map_free(verify->answers[0]);
+	changes_map_free(verify->answers[1]);
 	ledger_free(verify->ledger);
 	evidence_free(verify->evidence);
 	free(verify);

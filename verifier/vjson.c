@@ -127,6 +127,7 @@ static void set_trouble(json_t *root, const struct result *result)
 	const struct tally *tally = &result->tally;
 
 	set(root, "unstable", number(result->unstable));
+	set(root, "changed", number(result->changed));
 	set(root, "torn_log_bytes", number(result->log.torn_bytes));
 	set(root, "unscanned_bytes", number(result->unscanned_bytes));
 	set(root, "unjudged_writes", number(tally->capped));

@@ -207,6 +207,12 @@ static void print_notes(const struct result *result, FILE *to)
 	if (result->unstable > 0)
 		fprintf(to, "note: %" PRIu64 " findings are unstable\n",
 			result->unstable);
+	if (result->changed > 0)
+		fprintf(to,
+			"note: the drive answered two reads differently in "
+			"%" PRIu64 " place%s, the first at byte %" PRIu64 "\n",
+			result->changed, result->changed == 1 ? "" : "s",
+			result->changed_first);
 	if (result->tally.capped > 0)
 		fprintf(to,
 			"note: %" PRIu64 " places have too long a history to "
@@ -238,6 +244,12 @@ static void print_next_step(const struct result *result, FILE *to)
 				? "take the whole log of this run, or leave "
 				  "--acklog away"
 				: "take the log of this run with --acklog");
+	else if (result->rig_error == 0 && result->unscanned_bytes == 0)
+		fprintf(to, "hint: %s\n",
+			result->has_log
+				? "cut the power again and verify again"
+				: "cut the power again and verify with "
+				  "--acklog, which judges what is read first");
 	else
 		fprintf(to, "hint: see that the drive can be reached, and run "
 			    "this again\n");
