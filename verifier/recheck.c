@@ -125,7 +125,9 @@ int recheck_findings(struct reader *reader, const struct ledger *ledger,
 		    !judge_again(&recheck, finding->slot))
 			break;
 		slot = finding->slot;
-		finding->is_unstable = !is_same(&recheck, finding);
+		/* Once unstable, always: an earlier scan saw it otherwise. */
+		if (!is_same(&recheck, finding))
+			finding->is_unstable = true;
 	}
 	recheck_close(&recheck);
 	return result;
