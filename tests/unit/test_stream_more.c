@@ -155,11 +155,10 @@ static void see_reaped(void *context, const struct target_request *request,
 		return;
 	if (result != (int64_t)request->length)
 		scene->has_failed = true;
-	if (request->kind == TARGET_REQUEST_FLUSH && result == 0)
-		scene->good_flushes++;
 	if (scene->has_failed)
 		return;
 	if (request->kind == TARGET_REQUEST_FLUSH) {
+		scene->good_flushes++; /* P11: behind a failure none counts */
 		for (uint64_t i = 0; i < covers; i++)
 			make_durable(scene, scene->order[i], scene->is_armed);
 		return;
