@@ -115,12 +115,13 @@ static void forget(struct runlog_set *set, struct runlog *runlog)
 static int die(struct runlog_set *set, struct runlog *runlog, struct err *err)
 {
 	char line[LINE_BYTES];
+	size_t length = strcspn(err->text, "\n"); /* a hint is not repeated */
 
 	if (!runlog->is_dead) {
 		runlog->is_dead = true;
 		(void)snprintf(runlog->reason.text, sizeof(runlog->reason.text),
-			       "%.400s; everything confirmed so far is safe",
-			       err->text);
+			       "%.*s; everything confirmed so far is safe",
+			       length > 400 ? 400 : (int)length, err->text);
 		(void)snprintf(line, sizeof(line), "run %s: %s", runlog->name,
 			       runlog->reason.text);
 		set->say(line);
@@ -224,7 +225,10 @@ static struct runlog *open_runlog(struct runlog_set *set,
 		if (load(set, runlog, err) < 0)
 			goto fail;
 	} else if (hello->mode != ACKPROTO_NEW) {
-		err_set(err, "run %s is unknown here", runlog->name);
+		err_set(err,
+			"run %s is unknown here\nhint: --run is for a run "
+			"whose log this collector has",
+			runlog->name);
 		goto fail;
 	} else {
 		runlog->ledger = ledger_new(err);
@@ -270,7 +274,9 @@ static int check_claim(const struct runlog *runlog, enum ackproto_mode mode,
 		return 0;
 	if (runlog->has_writer) {
 		*is_busy = true;
-		return err_set(err, "run %s already has a writer",
+		return err_set(err,
+			       "run %s already has a writer\nhint: stop the "
+			       "other writer first",
 			       runlog->name);
 	}
 	if (mode == ACKPROTO_NEW && !is_fresh(runlog))

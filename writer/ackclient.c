@@ -131,7 +131,9 @@ static void publish(struct ackclient *client)
 		atomic_store(&client->confirmed_ns, now_ns);
 		atomic_store(&client->progress_ns, now_ns);
 	}
-	if (!ackstore_is_flying(client->store))
+	/* Not "nothing is flying": a collector that takes every claim and then
+	 * refuses every statement would be waited for without end. */
+	if (ackstore_is_empty(client->store))
 		atomic_store(&client->progress_ns, now_ns);
 	for (uint16_t i = 0; i < client->streams; i++)
 		atomic_store_explicit(&client->reserved[i],
@@ -200,6 +202,7 @@ static int recover(struct ackclient *client, struct err *err)
 {
 	uint64_t timeout_ns = client->setup.timeout_ms * CLOCK_NS_PER_MS;
 	char text[TEXT_BYTES];
+	char id[RUN_ID_TEXT_BYTES];
 
 	if (!acklink_can_reopen(client->link))
 		return -1;
@@ -209,12 +212,18 @@ static int recover(struct ackclient *client, struct err *err)
 		       (unsigned long long)client->setup.timeout_ms / 1000);
 	note(client, text);
 	if (try_again(client, atomic_load(&client->progress_ns) + timeout_ns,
-		      err) < 0)
-		return err_prefix(err,
-				  "the collector was lost and not found again "
-				  "within %llu s",
-				  (unsigned long long)client->setup.timeout_ms /
-					  1000);
+		      err) < 0) {
+		(void)err_prefix(err,
+				 "the collector was lost and not found again "
+				 "within %llu s",
+				 (unsigned long long)client->setup.timeout_ms /
+					 1000);
+		run_id_text(client->setup.run_id, id);
+		return err_hint(err,
+				"when it works again, the next cycle goes on "
+				"with --run %s",
+				id);
+	}
 	pthread_mutex_lock(&client->mutex);
 	ackstore_rewind(client->store);
 	pthread_mutex_unlock(&client->mutex);

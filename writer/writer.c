@@ -17,6 +17,7 @@
 #include "common/target/target.h"
 #include "writer/ackclient.h"
 #include "writer/fill.h"
+#include "writer/newer.h"
 #include "writer/speaker.h"
 #include "writer/stream.h"
 #include "writer/wprogress.h"
@@ -84,14 +85,16 @@ static int check_label(struct writer *writer, struct err *err)
 	if (label == FILL_LABEL_OTHER)
 		return err_set(err,
 			       "%s is the wrong drive, or was used since: "
-			       "it has the label of another run",
+			       "it has the label of another run\nhint: begin "
+			       "a new run, with a new log",
 			       name);
 	if (label == FILL_LABEL_OURS)
 		return 0;
 	if (run->identity[0] == '\0')
 		return err_set(err,
 			       "%s has no label of the run, and nothing "
-			       "else to know it by",
+			       "else to know it by\nhint: begin a new run, "
+			       "with a new log",
 			       name);
 	wprogress_note("neither label of the run can be read; going on, since "
 		       "the drive's identity is right");
@@ -191,7 +194,8 @@ static int begin_new(struct writer *writer, struct err *err)
 		return -1;
 	wsummary_run(run);
 	if (fill_region(writer->target, run, writer->stop, &watch, err) < 0)
-		return -1;
+		return err_hint(err, "nothing was promised yet; begin a new "
+				     "run, with a new log");
 	wprogress_end(&writer->progress);
 	return 0;
 }
@@ -207,9 +211,16 @@ static int begin_again(struct writer *writer, struct err *err)
 	if (!writer->before.has_run)
 		return err_set(err, "cannot resume: the ack log has no run in "
 				    "it yet");
+	/* P9: what the fill did not reach would look lost. */
+	if (writer->before.cycle == 0)
+		return err_set(err, "cannot resume: the region was never "
+				    "filled to its end\nhint: begin a new run, "
+				    "with a new log");
 	*run = writer->before.run;
 	if (wsettings_resume_run(writer->settings, info, run, err) < 0 ||
 	    guard(writer, err) < 0 || check_label(writer, err) < 0 ||
+	    newer_check(writer->target, run, writer->before.reserved, err) <
+		    0 ||
 	    wsettings_cycle(writer->settings, info, run, &writer->before,
 			    &writer->result->cycle, err) < 0 ||
 	    ackclient_start(writer->acks, run->streams, err) < 0)

@@ -158,9 +158,10 @@ int wsettings_new_run(const struct wsettings *settings,
 	if (run->block_bytes % info->logical_block_bytes != 0)
 		return err_set(err,
 			       "--block-size %u is not a multiple of the "
-			       "%u-byte logical blocks of %s",
+			       "%u-byte logical blocks of %s\nhint: "
+			       "--block-size %u is the least",
 			       run->block_bytes, info->logical_block_bytes,
-			       settings->target);
+			       settings->target, info->logical_block_bytes);
 	if (info->logical_block_bytes > RUN_LABEL_BYTES)
 		return err_set(err,
 			       "logical blocks of %u bytes (%s) are not "
@@ -190,18 +191,21 @@ static int check_identity(const struct wsettings *settings,
 	if (strcmp(info->identity, run->identity) != 0)
 		return err_set(err,
 			       "%s is the wrong drive: it is '%.120s', the run "
-			       "was begun on '%.120s'",
+			       "was begun on '%.120s'\nhint: name the drive of "
+			       "the run with --target, or begin a new run",
 			       settings->target, info->identity, run->identity);
 	if (info->logical_block_bytes != run->logical_block_bytes)
 		return err_set(err,
 			       "%s has logical blocks of %u bytes now, "
-			       "and had %u when the run began",
+			       "and had %u when the run began\nhint: attach it "
+			       "as it was then, or begin a new run",
 			       settings->target, info->logical_block_bytes,
 			       run->logical_block_bytes);
 	if (run->offset_bytes + run->size_bytes > info->size_bytes)
 		return err_set(err,
 			       "%s has %llu bytes, the run's region ends "
-			       "at %llu",
+			       "at %llu\nhint: see what took its end, or begin "
+			       "a new run",
 			       settings->target,
 			       (unsigned long long)info->size_bytes,
 			       (unsigned long long)(run->offset_bytes +
@@ -219,7 +223,9 @@ int wsettings_resume_run(const struct wsettings *settings,
 
 	if (settings->run_text &&
 	    memcmp(settings->run_id, run->id, RUN_ID_BYTES) != 0)
-		return err_set(err, "the ack log is of another run than %s",
+		return err_set(err,
+			       "the ack log is of another run than %s\nhint: "
+			       "leave --run away, or name that run's log",
 			       settings->run_text);
 	if (differs(given->offset, settings->offset_bytes, run->offset_bytes,
 		    "offset", err) < 0 ||
@@ -261,13 +267,13 @@ static int check_abilities(const struct wsettings *settings,
 	if (settings->sync <= ACKBODY_SYNC_FLUSH_MS && !info->has_flush)
 		return err_set(err, "--sync %s: %s cannot be asked to flush",
 			       settings->sync_text, settings->target);
-	/* P9: no verdict could come of it. */
-	if (settings->sync != ACKBODY_SYNC_NONE && !info->is_write_back)
+	/* P9: no verdict could come of it. The fill is flushed, too. */
+	if (!info->is_write_back &&
+	    (settings->sync != ACKBODY_SYNC_NONE || !settings->is_resume))
 		return err_set(err,
 			       "--sync %s: the system believes that %s has no "
 			       "volatile cache, so no flush would reach it"
-			       "\nhint: see queue/write_cache of the device; "
-			       "--sync none works",
+			       "\nhint: see queue/write_cache of the device",
 			       settings->sync_text, settings->target);
 	if (run->block_bytes > info->max_request_bytes)
 		return err_set(err,

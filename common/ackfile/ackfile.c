@@ -124,6 +124,12 @@ static int fold(struct ackreader *reader, struct ledger *ledger,
 	return got;
 }
 
+static int hint_damage(struct err *err)
+{
+	return err_hint(err, "take an undamaged copy of the log, or begin a "
+			     "new run in a new log");
+}
+
 /* Folds, cuts off a torn tail, and makes what was folded durable: what an
  * earlier program wrote may have been in memory only when it died (P2). */
 static int take_over(struct ackfile *file, struct ackreader *reader,
@@ -132,11 +138,13 @@ static int take_over(struct ackfile *file, struct ackreader *reader,
 	struct ackreader_end end;
 
 	if (fold(reader, ledger, file->path, err) < 0)
-		return -1;
+		return hint_damage(err);
 	end = ackreader_end(reader);
-	if (end.frames == 0 || !ledger_has_run(ledger))
-		return err_set(err, "cannot resume %s: it holds no run",
-			       file->path);
+	if (end.frames == 0 || !ledger_has_run(ledger)) {
+		(void)err_set(err, "cannot resume %s: it holds no run",
+			      file->path);
+		return hint_damage(err);
+	}
 	if (ackreader_torn_bytes(reader) > 0 &&
 	    ftruncate(file->fd, (off_t)end.bytes) < 0)
 		return err_sys(err, errno, "cannot cut off the torn tail of %s",

@@ -212,16 +212,6 @@ static int wait_welcome(struct ackwire *wire, uint64_t deadline_ns,
 	}
 }
 
-/* To a client that is plain, TLS looks like a collector that hangs up. */
-static void hint_key(struct err *err)
-{
-	size_t used = strlen(err->text);
-
-	(void)snprintf(err->text + used, sizeof(err->text) - used,
-		       "\nhint: a collector that has a key wants --key here, "
-		       "too");
-}
-
 struct ackwire *ackwire_open(const struct ackwire_place *place,
 			     const struct ackproto_hello *hello,
 			     uint64_t deadline_ns,
@@ -238,15 +228,21 @@ struct ackwire *ackwire_open(const struct ackwire_place *place,
 	}
 	wire->channel =
 		channel_connect(place->address, place->key, deadline_ns, err);
-	if (wire->channel == NULL)
+	if (wire->channel == NULL) {
+		if (strchr(err->text, '\n') == NULL)
+			err_hint(err, "see that plugpull-collector listens "
+				      "there");
 		goto fail;
+	}
 	wire->address = channel_peer(wire->channel);
 	said.version = ACKPROTO_VERSION;
 	ackproto_encode_hello(&said, payload);
 	queue(wire, ACKPROTO_HELLO, payload, sizeof(payload));
 	if (wait_welcome(wire, deadline_ns, err) < 0) {
+		/* TLS looks like a collector that hangs up. */
 		if (place->key == NULL && !wire->is_refused)
-			hint_key(err);
+			err_hint(err, "a collector that has a key wants --key "
+				      "here, too");
 		goto fail;
 	}
 	answer->welcome = wire->welcome;

@@ -12,6 +12,8 @@
 #include "common/base/err.h"
 
 #define KEY_DIGITS (2 * CHANNEL_KEY_BYTES)
+#define HINT_NEW_KEY \
+	"plugpull-collector --new-key FILE makes a key; both ends need it"
 
 static int digit_value(char digit)
 {
@@ -105,6 +107,7 @@ struct channel_key *channel_key_load(const char *path, struct err *err)
 
 	if (fd < 0) {
 		err_sys(err, errno, "cannot open key file %s", path);
+		err_hint(err, HINT_NEW_KEY);
 		return NULL;
 	}
 	if (check_mode(fd, path, err) < 0)
@@ -120,6 +123,7 @@ struct channel_key *channel_key_load(const char *path, struct err *err)
 	} else if (parse_text(key, text, (size_t)length) < 0) {
 		err_set(err, "key file %s does not hold %d hex digits", path,
 			KEY_DIGITS);
+		err_hint(err, HINT_NEW_KEY);
 		channel_key_free(key);
 		key = NULL;
 	}

@@ -179,7 +179,10 @@ static int explain_library(const struct tls *tls, struct err *err)
 	case SSL_R_TLSV1_ALERT_DECRYPT_ERROR:
 	case SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER:
 	case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
-		return err_set(err, "%s: the key does not match", tls->peer);
+		return err_set(err,
+			       "%s: the key does not match\nhint: --key at "
+			       "both ends must name a copy of one key",
+			       tls->peer);
 	case SSL_R_BINDER_DOES_NOT_VERIFY:
 		return err_set(err, "%s: the peer's key does not match",
 			       tls->peer);
@@ -187,7 +190,9 @@ static int explain_library(const struct tls *tls, struct err *err)
 	case SSL_R_UNSUPPORTED_PROTOCOL:
 	case SSL_R_HTTP_REQUEST:
 	case SSL_R_PACKET_LENGTH_TOO_LONG:
-		return err_set(err, "%s: the peer does not speak TLS 1.3",
+		return err_set(err,
+			       "%s: the peer does not speak TLS 1.3\nhint: "
+			       "--key is for both ends or for none",
 			       tls->peer);
 	case SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM:
 	case SSL_R_NO_SHARED_CIPHER:

@@ -217,7 +217,10 @@ static int probe_copy(struct target *target, int fd, struct err *err)
 		    probe, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_LABEL |
 				   BLKID_SUBLKS_USAGE | BLKID_SUBLKS_MAGIC) !=
 		    0 ||
-	    blkid_probe_enable_partitions(probe, 1) != 0) {
+	    blkid_probe_enable_partitions(probe, 1) != 0 ||
+	    /* also where only the copy at the end is left */
+	    blkid_probe_set_partitions_flags(probe, BLKID_PARTS_FORCE_GPT) !=
+		    0) {
 		result = err_set(err, "cannot look for file systems on %s",
 				 target->name);
 		goto out;
