@@ -32,11 +32,11 @@ one_drive() {
 	ACKLOG=$ACKDIR/$ID.acklog
 	for ((round = 1; round <= $3; round++)); do
 		wait_until 20 log_grows_beyond "$(stat -c %s "$ACKLOG")"
-		kill_collector
-		wait_until 20 said "$round" 'lost the collector: .*trying again'
-		# It writes on meanwhile.
+		# It writes on meanwhile, as far as its numbers reach.
 		before=$(sim_counter writes)
+		kill_collector
 		wait_until 20 lib_counter_reached writes $((before + 20))
+		wait_until 20 said "$round" 'lost the collector: .*trying again'
 		start_collector
 		wait_until 20 said "$round" 'the collector is back'
 	done
