@@ -9,7 +9,7 @@ build="gcc libc6-dev pkg-config libaio-dev libssl-dev libserialport-dev
  libcmocka-dev libnbd-dev nbdkit nbdkit-plugin-dev libblkid-dev
  libjansson-dev libinih-dev"
 check="jq libnbd-bin socat procps e2fsprogs fdisk"
-root="nbdfuse fuse3 e2fsprogs mount util-linux kmod udev"
+root="fuse3 e2fsprogs mount util-linux kmod udev"
 tidy="clang-format-14 mandoc git"
 clang="clang libclang-rt-14-dev"
 
