@@ -70,7 +70,8 @@ static void walk_down(const struct ledger *ledger, struct promise *promise,
 		note_unpromised(promise, state, sequence);
 		if (sequence > first && steps < EXPECT_PASSES_MAX &&
 		    wants_more(ledger, promise))
-			sequence--;
+			sequence = ledger_known_at_or_below(ledger, stream,
+							    sequence - 1);
 		else
 			sequence = ledger_durable_at_or_below(ledger, stream,
 							      sequence);

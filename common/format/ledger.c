@@ -405,3 +405,15 @@ uint64_t ledger_durable_at_or_below(const struct ledger *ledger,
 	return rangeset_at_or_below(&stream_of(ledger, stream)->durable,
 				    sequence);
 }
+
+uint64_t ledger_known_at_or_below(const struct ledger *ledger, uint16_t stream,
+				  uint64_t sequence)
+{
+	const struct stream *of = stream_of(ledger, stream);
+	uint64_t newest = rangeset_at_or_below(&of->durable, sequence);
+	uint64_t completed = rangeset_at_or_below(&of->completed, sequence);
+	uint64_t shadow = rangeset_at_or_below(&of->shadow, sequence);
+
+	newest = completed > newest ? completed : newest;
+	return shadow > newest ? shadow : newest;
+}

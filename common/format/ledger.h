@@ -88,4 +88,9 @@ enum ledger_state ledger_state(const struct ledger *ledger, uint16_t stream,
 uint64_t ledger_durable_at_or_below(const struct ledger *ledger,
 				    uint16_t stream, uint64_t sequence);
 
+/* The same for the numbers that were promised, promised behind "cut asked", or
+ * completed in this cycle: whatever the log says something of. */
+uint64_t ledger_known_at_or_below(const struct ledger *ledger, uint16_t stream,
+				  uint64_t sequence);
+
 #endif

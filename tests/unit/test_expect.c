@@ -125,6 +125,21 @@ static void p3_gaps_between_durable_writes_are_in_doubt(void **state)
 	world_free(&w);
 }
 
+/* A writer's host that died reserved far more than it issued; what it had
+ * completed is evidence all the same. */
+static void p1_completed_far_below_the_limit_is_seen(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w, world_run(4, 1));
+	world_cycle(&w, 1, 1, 4 * 60000);
+	world_completed(&w, 5, 13);
+	world_expect(&w, 0);
+	assert_int_equal(w.promise.completed_sequence, 13);
+	world_free(&w);
+}
+
 static void p1_completed_is_no_promise(void **state)
 {
 	struct world w;
@@ -247,6 +262,7 @@ int main(void)
 		cmocka_unit_test(p3_doubt_of_earlier_cycles_is_passed_over),
 		cmocka_unit_test(p3_gaps_between_durable_writes_are_in_doubt),
 		cmocka_unit_test(p1_completed_is_no_promise),
+		cmocka_unit_test(p1_completed_far_below_the_limit_is_seen),
 		cmocka_unit_test(p11_behind_cut_asked_is_a_shadow),
 		cmocka_unit_test(p5_media_proof_promises_without_a_log),
 		cmocka_unit_test(p4_a_region_of_one_slot_works),
