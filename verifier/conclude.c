@@ -104,6 +104,12 @@ static void say_changed(struct result *result)
 
 void conclude(struct result *result)
 {
+	if (result->has_log_grown) { /* P9: two times, and no moment judged */
+		conclude_none(result,
+			      "the log grew while the drive was read: the "
+			      "writer of this run is still at work");
+		return;
+	}
 	if (result->tally.has_impossible) { /* P9 */
 		say_impossible(result);
 		return;

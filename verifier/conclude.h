@@ -40,6 +40,7 @@ struct result {
 	uint64_t durable_log, durable_media, durable_all;
 	uint64_t forgotten; /* of the ledger */
 	bool was_promised;  /* anything at all */
+	bool has_log_grown; /* while the drive was read */
 	bool is_unsettled;  /* media proof still grew after the last scan */
 	struct tally tally;
 	struct findings findings;

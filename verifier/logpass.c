@@ -3,22 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/ackfile/ackreader.h"
 #include "common/base/err.h"
 #include "common/format/ledger.h"
-
-static bool is_progress(const struct ledger *ledger, const struct ackbody *body)
-{
-	if (body->type == ACKBODY_DURABLE || body->type == ACKBODY_COMPLETED)
-		return true;
-	/* A later cycle begins only on what an earlier one has filled. */
-	if (body->type == ACKBODY_CYCLE)
-		return body->cycle.cycle > 1;
-	return body->type == ACKBODY_ISSUED &&
-	       body->limit.sequence >=
-		       ledger_cycle(ledger)->first_sequence[body->limit.stream];
-}
 
 int logpass_load(const char *path, struct ledger *ledger, struct logpass *facts,
 		 struct err *err)
@@ -41,12 +30,11 @@ int logpass_load(const char *path, struct ledger *ledger, struct logpass *facts,
 			goto out;
 		}
 		facts->bodies++;
-		if (is_progress(ledger, body))
-			facts->has_progress = true;
 	}
 	if (result < 0)
 		goto out;
 	facts->torn_bytes = ackreader_torn_bytes(reader);
+	facts->size_bytes = ackreader_end(reader).bytes + facts->torn_bytes;
 	if (!ledger_has_run(ledger)) {
 		result = err_set(err,
 				 "%s: not one whole record; it does not even "
@@ -54,6 +42,7 @@ int logpass_load(const char *path, struct ledger *ledger, struct logpass *facts,
 				 path);
 		goto out;
 	}
+	facts->has_cycle = ledger_cycle(ledger) != NULL;
 	for (stream = 0; stream < ledger_run(ledger)->streams; stream++)
 		facts->durable[stream] = ledger_durable_count(ledger, stream);
 out:
@@ -63,6 +52,15 @@ out:
 	free(body);
 	ackreader_close(reader);
 	return result;
+}
+
+bool logpass_has_grown(const char *path, const struct logpass *facts)
+{
+	struct stat status;
+
+	/* One that has vanished has not grown. */
+	return stat(path, &status) == 0 &&
+	       (uint64_t)status.st_size > facts->size_bytes;
 }
 
 /* ---- the second pass ---- */

@@ -20,12 +20,17 @@ struct ledger;
 struct logpass {
 	uint64_t bodies;
 	uint64_t torn_bytes; /* of an unfinished last frame */
-	bool has_progress;   /* a write was durable, completed or issued */
+	uint64_t size_bytes; /* of all that was there, torn tail included */
+	bool has_cycle;      /* so the fill and the labels had been flushed */
 	uint64_t durable[RUN_STREAMS_MAX]; /* numbers, by the log alone */
 };
 
 int logpass_load(const char *path, struct ledger *ledger, struct logpass *facts,
 		 struct err *err);
+
+/* P9: somebody has written to the log since it was loaded, so the writer lives
+ * and the drive was read while it changed. */
+bool logpass_has_grown(const char *path, const struct logpass *facts);
 
 /* When a promise was made; cycle 0: not in the log. */
 struct logpass_mark {

@@ -230,8 +230,19 @@ static int look_closer(struct verify *verify, struct err *err)
 	return 0;
 }
 
-/* The fill and the label were promised once a write was issued behind them;
- * before that nothing was. */
+/*
+ * P6: the labels are written when the fill has been flushed, a cycle begins
+ * when the labels have been. So one label, one cycle or one numbered write says
+ * that generation 0 was promised; before that nothing was.
+ */
+static bool was_promised(const struct verify *verify)
+{
+	return verify->result->log.has_cycle ||
+	       verify->labels[0].state == ADMIT_COPY_GOOD ||
+	       verify->labels[1].state == ADMIT_COPY_GOOD ||
+	       evidence_has_writes(verify->evidence);
+}
+
 static void forget_findings(struct result *result)
 {
 	bool has_impossible = result->tally.has_impossible;
@@ -250,8 +261,7 @@ static int judge_drive(struct verify *verify, struct err *err)
 
 	if (know_again(verify, err) < 0 || scan_all(verify, err) < 0)
 		return -1;
-	result->was_promised = result->log.has_progress ||
-			       evidence_has_writes(verify->evidence);
+	result->was_promised = was_promised(verify);
 	if (!result->was_promised)
 		forget_findings(result);
 	else if (look_closer(verify, err) < 0)
@@ -266,6 +276,9 @@ static int judge_drive(struct verify *verify, struct err *err)
 			ledger_durable_count(verify->ledger, stream);
 	result->durable_media = evidence_durable(verify->evidence);
 	result->forgotten = ledger_forgotten(verify->ledger);
+	result->has_log_grown =
+		result->has_log &&
+		logpass_has_grown(verify->options->acklog, &result->log);
 	conclude(result);
 	return 0;
 }

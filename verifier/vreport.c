@@ -238,7 +238,10 @@ static void print_next_step(const struct result *result, FILE *to)
 {
 	if (result->answer != ANSWER_NONE || result->scans == 0)
 		return;
-	if (result->tally.has_impossible)
+	if (result->has_log_grown)
+		fprintf(to, "hint: stop the writer, or cut the power, and "
+			    "verify again\n");
+	else if (result->tally.has_impossible)
 		fprintf(to, "hint: %s\n",
 			result->has_log
 				? "take the whole log of this run, or leave "

@@ -120,6 +120,26 @@ static int check_stop(struct fill *fill, struct err *err)
 	return 0;
 }
 
+static int flush(struct fill *fill, struct err *err)
+{
+	if (!target_info(fill->target)->has_flush)
+		return 0;
+	target_queue_flush(fill->queue, TAG_FLUSH);
+	fill->flying++;
+	if (submit(fill, err) < 0)
+		return -1;
+	while (fill->flying > 0)
+		if (reap(fill, err) < 0)
+			return -1;
+	if (!target_is_write_back(fill->target)) /* P9 */
+		return err_set(err,
+			       "the fill of %s was not flushed: its "
+			       "queue/write_cache was switched to \"write "
+			       "through\"",
+			       target_name(fill->target));
+	return 0;
+}
+
 static int write_slots(struct fill *fill, struct err *err)
 {
 	while (fill->next < fill->end || fill->flying > 0) {
@@ -153,22 +173,7 @@ static int write_labels(struct fill *fill, struct err *err)
 	while (fill->flying > 0)
 		if (reap(fill, err) < 0)
 			return -1;
-	if (!target_info(fill->target)->has_flush)
-		return 0;
-	target_queue_flush(fill->queue, TAG_FLUSH);
-	fill->flying++;
-	if (submit(fill, err) < 0)
-		return -1;
-	while (fill->flying > 0)
-		if (reap(fill, err) < 0)
-			return -1;
-	if (!target_is_write_back(fill->target)) /* P9 */
-		return err_set(err,
-			       "the fill of %s was not flushed: its "
-			       "queue/write_cache was switched to \"write "
-			       "through\"",
-			       target_name(fill->target));
-	return 0;
+	return flush(fill, err);
 }
 
 static int open_fill(struct fill *fill, struct err *err)
@@ -208,9 +213,12 @@ int fill_region(struct target *target, const struct run *run,
 	};
 	int status = open_fill(&fill, err);
 
-	/* The labels last: they say that the rest is there. */
+	/* The labels last, and behind a flush: they say that the rest is there
+	 * and was promised (P6). */
 	if (status == 0 && run->is_filled)
 		status = write_slots(&fill, err);
+	if (status == 0)
+		status = flush(&fill, err);
 	if (status == 0)
 		status = write_labels(&fill, err);
 	/* libaio waits here for what is in flight; then the buffers are ours

@@ -64,6 +64,16 @@ static void p4_a_finding_outweighs_a_change(void **state)
 	expect(ANSWER_BROKEN, CONCLUDE_BROKEN);
 }
 
+static void p9_a_log_that_grows_meanwhile_is_no_verdict(void **state)
+{
+	(void)state;
+	result->has_log_grown = true;
+	expect(ANSWER_NONE, CONCLUDE_NONE);
+	result->tally.atoms[VERDICT_LOST] = 8;
+	result->tally.writes[VERDICT_LOST] = 1;
+	expect(ANSWER_NONE, CONCLUDE_NONE);
+}
+
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -72,6 +82,7 @@ int main(void)
 		ROW(p9_answers_that_changed_do_not_acquit),
 		ROW(p5_proof_that_still_grows_does_not_acquit),
 		ROW(p4_a_finding_outweighs_a_change),
+		ROW(p9_a_log_that_grows_meanwhile_is_no_verdict),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
