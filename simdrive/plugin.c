@@ -28,6 +28,7 @@
 #include "common/base/err.h"
 #include "common/base/options.h"
 #include "simdrive/model.h"
+#include "simdrive/park.h"
 #include "simdrive/power.h"
 #include "simdrive/trace.h"
 #include "simdrive/tracefile.h"
@@ -326,6 +327,7 @@ static int drive_after_fork(void)
 	pthread_t thread;
 	int rc = 0;
 
+	park_aborts();
 	power_on(drive.model, drive.is_fresh);
 	if (drive.control_fd < 0)
 		return 0;
