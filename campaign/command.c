@@ -354,9 +354,12 @@ void command_read_out(const struct command *command, char *text, size_t room)
 	read_kept(command->out_fd, text, room);
 }
 
+/* The last line that is no hint: what ended the command comes behind what it
+ * told on its way. */
 void command_complaint(const struct command *command, char *text, size_t room)
 {
 	char *line = text;
+	char *found = NULL;
 
 	read_kept(command->err_fd, text, room);
 	while (*line != '\0') {
@@ -364,13 +367,14 @@ void command_complaint(const struct command *command, char *text, size_t room)
 		const bool is_last = line[length] == '\0';
 
 		line[length] = '\0';
-		if (length > 0 && strstr(line, ": hint: ") == NULL) {
-			memmove(text, line, length + 1);
-			return;
-		}
+		if (length > 0 && strstr(line, ": hint: ") == NULL)
+			found = line;
 		line += length + !is_last;
 	}
-	(void)snprintf(text, room, "it said nothing on standard error");
+	if (found != NULL)
+		memmove(text, found, strlen(found) + 1);
+	else
+		(void)snprintf(text, room, "it said nothing on standard error");
 }
 
 bool command_end(struct command *command, uint64_t grace_ms)

@@ -56,14 +56,18 @@ stall() {
 	fail "no stall was long enough"
 }
 
+# W of the last record reaches the write before it where each write has its own
+# flush, and so everything that the faults damage; "reorders" needs more of them
+# behind one flush.
 stall_and_cut() { # FAULT
-	local size
+	local size load=(--sync flush:1 --queue-depth 1)
+	[[ $1 == reorders ]] && load=(--sync flush:8 --queue-depth 32)
 	rm -f "$TMP"/drive.*
 	# What it did not flush stays in the cache, however long this takes.
 	start_simdrive drive --size 18m --fault "$1" --seed 9 --drain-ms 600000
 	start_proxy
-	start_writer --collector "unix:$PROXY" --sync flush:8 --block-size 16k \
-		--seed 9
+	start_writer --collector "unix:$PROXY" --block-size 16k --seed 9 \
+		"${load[@]}"
 	ID=$(sed -n 's/^run //p' "$TMP/writer.out")
 	ACKLOG=$ACKDIR/$ID.acklog
 	stall
