@@ -3,6 +3,7 @@
 # make check       unit and end-to-end tests: no root, no hardware, no network
 # make check-root  what needs root: kernel block devices through loop and FUSE
 # make soak        the long tables through the real programs
+# make torture     random configurations, judged by an independent oracle; COUNT, SEED
 # make mutants     small soundness bugs, one at a time, each must be caught
 # make tidy        format, sizes, include directions, promises, lists, man pages
 # make install     DESTDIR and PREFIX are honoured; make uninstall takes it back
@@ -64,7 +65,7 @@ LIBCOMMON := $(BUILD)/libcommon.a
 
 .SECONDARY:
 .DELETE_ON_ERROR:
-.PHONY: all help units demo check check-root soak mutants tidy install uninstall fuzz deps
+.PHONY: all help units demo check check-root soak torture run-torture mutants tidy install uninstall fuzz deps
 all: $(BUILD)/plugpull $(PROGRAMS:%=$(BUILD)/plugpull-%) $(patsubst simdrive/plugin.c,$(BUILD)/plugpull-simdrive-plugin.so,$(wildcard simdrive/plugin.c))
 
 $(BUILD)/%.o: %.c
@@ -134,6 +135,15 @@ soak:
 	@$(again) run-soak
 run-soak: all
 	@TEST_TIMEOUT=36000 $(patsubst JOBS=%,,$(RUNNER)) soak $(sort $(wildcard tests/soak/*.sh))
+
+COUNT ?= 200
+SEED  ?= 1
+torture:
+	@tests/deps.sh build check oracle
+	@$(again) run-torture
+run-torture: all
+	python3 tests/oracle/selftest.py
+	python3 tests/oracle/runs.py --bin $(BUILD) --count $(COUNT) --seed $(SEED)
 
 mutants:
 	@tests/deps.sh build check

@@ -9,8 +9,9 @@ build="gcc libc6-dev pkg-config libaio-dev libssl-dev libserialport-dev
  libcmocka-dev libnbd-dev nbdkit nbdkit-plugin-dev libblkid-dev
  libjansson-dev libinih-dev"
 check="jq libnbd-bin socat procps e2fsprogs fdisk"
-root="fuse3 e2fsprogs mount util-linux kmod udev"
+root="python3 fuse3 e2fsprogs mount util-linux kmod udev"
 tidy="clang-format-14 mandoc git"
+oracle="python3"
 clang="clang libclang-rt-14-dev"
 
 wanted=
@@ -21,6 +22,7 @@ for group; do
 	root) wanted+=" $root" ;;
 	tidy) wanted+=" $tidy" ;;
 	clang) wanted+=" $clang" ;;
+	oracle) wanted+=" $oracle" ;;
 	*)
 		echo "deps: no group named $group" >&2
 		exit 2
