@@ -192,7 +192,8 @@ static void reap_flush(struct stream *stream,
 		durable_fail(stream->durable);
 	}
 	durable_flush_complete(stream->durable, number);
-	/* P11: one that was repeated to a drive come back counts for nothing. */
+	/* P11: one that was repeated to a drive come back counts for nothing.
+	 */
 	if (completion->result >= 0 && !wstop_has_failed(stream->setup.stop))
 		count_one_more(&stream->counts.flushes);
 	if (number > stream->last_flush.number)
