@@ -157,12 +157,13 @@ static int write_slots(struct fill *fill, struct err *err)
 	return 0;
 }
 
-static int write_labels(struct fill *fill, struct err *err)
+static int write_labels(struct fill *fill, const struct run *run,
+			struct err *err)
 {
 	for (unsigned int copy = 0; copy < 2; copy++) {
 		uint8_t *buffer = fill->buffers + (size_t)copy * FILL_BYTES;
 
-		run_encode_label(fill->run, buffer);
+		run_encode_label(run, buffer);
 		target_queue_write(fill->queue, copy, buffer, RUN_LABEL_BYTES,
 				   run_label_offset(fill->run, copy), false);
 		fill->length[copy] = RUN_LABEL_BYTES;
@@ -174,6 +175,21 @@ static int write_labels(struct fill *fill, struct err *err)
 		if (reap(fill, err) < 0)
 			return -1;
 	return flush(fill, err);
+}
+
+/*
+ * P9: before anything is overwritten the region gets the label of a run that
+ * nobody has, without a promise: whoever verifies an earlier run from now on is
+ * told that the drive was used since, and does not take the fill for a loss.
+ */
+static int write_claim(struct fill *fill, struct err *err)
+{
+	struct run claim = *fill->run;
+
+	claim.is_filled = false;
+	for (size_t i = 0; i < RUN_ID_BYTES; i++)
+		claim.id[i] ^= 0xff;
+	return write_labels(fill, &claim, err);
 }
 
 static int open_fill(struct fill *fill, struct err *err)
@@ -213,6 +229,8 @@ int fill_region(struct target *target, const struct run *run,
 	};
 	int status = open_fill(&fill, err);
 
+	if (status == 0)
+		status = write_claim(&fill, err);
 	/* The labels last, and behind a flush: they say that the rest is there
 	 * and was promised (P6). */
 	if (status == 0 && run->is_filled)
@@ -220,7 +238,7 @@ int fill_region(struct target *target, const struct run *run,
 	if (status == 0)
 		status = flush(&fill, err);
 	if (status == 0)
-		status = write_labels(&fill, err);
+		status = write_labels(&fill, run, err);
 	/* libaio waits here for what is in flight; then the buffers are ours
 	 * again. */
 	target_queue_close(fill.queue);

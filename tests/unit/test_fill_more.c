@@ -30,11 +30,13 @@ static struct scene {
 	int64_t failure;
 	uint64_t asked[3]; /* by kind */
 	uint64_t done_bytes;
-	uint64_t label_at[2]; /* DONE_BYTES when a label was submitted */
-	uint64_t flush_at[2]; /* DONE_BYTES when a flush was submitted */
+	uint64_t label_at[4]; /* DONE_BYTES when a label was submitted */
+	uint64_t flush_at[3]; /* DONE_BYTES when a flush was submitted */
 	unsigned int flushes;
-	unsigned int labels;
+	unsigned int labels; /* the first two are the claim's */
 } scene;
+
+#define CLAIM_BYTES (2 * RUN_LABEL_BYTES)
 
 static bool is_label(uint64_t offset_bytes)
 {
@@ -45,10 +47,10 @@ static bool is_label(uint64_t offset_bytes)
 static void see_submitted(void *context, const struct target_request *request)
 {
 	(void)context;
-	if (request->kind == TARGET_REQUEST_FLUSH && scene.flushes < 2)
+	if (request->kind == TARGET_REQUEST_FLUSH && scene.flushes < 3)
 		scene.flush_at[scene.flushes++] = scene.done_bytes;
 	if (request->kind == TARGET_REQUEST_WRITE &&
-	    is_label(request->offset_bytes) && scene.labels < 2)
+	    is_label(request->offset_bytes) && scene.labels < 4)
 		scene.label_at[scene.labels++] = scene.done_bytes;
 }
 
@@ -142,13 +144,13 @@ static void p6_labels_come_last_and_behind_a_flush(void **state)
 
 	(void)state;
 	assert_int_equal(fill(), 0);
-	assert_int_equal(scene.labels, 2);
-	assert_true(scene.label_at[0] >= slots_bytes);
-	assert_true(scene.label_at[1] >= slots_bytes);
+	assert_int_equal(scene.labels, 4);
+	assert_true(scene.label_at[2] >= CLAIM_BYTES + slots_bytes);
+	assert_true(scene.label_at[3] >= CLAIM_BYTES + slots_bytes);
 	/* P1: a flush covers what has completed before it. */
-	assert_int_equal(scene.flush_at[0], slots_bytes);
-	assert_int_equal(scene.flush_at[1], slots_bytes + 2 * RUN_LABEL_BYTES);
-	assert_int_equal(scene.asked[TARGET_REQUEST_FLUSH], 2);
+	assert_int_equal(scene.flush_at[1], CLAIM_BYTES + slots_bytes);
+	assert_int_equal(scene.flush_at[2], 2 * CLAIM_BYTES + slots_bytes);
+	assert_int_equal(scene.asked[TARGET_REQUEST_FLUSH], 3);
 }
 
 static void must_fail(enum target_request_kind kind, uint64_t at,
@@ -160,35 +162,19 @@ static void must_fail(enum target_request_kind kind, uint64_t at,
 	assert_int_equal(fill(), -1);
 	assert_non_null(strstr(scene.err.text, "cannot prepare the region"));
 	/* Generation 0 that is not whole is not promised. */
-	assert_true(scene.labels == 0 || at > 1);
+	assert_true(scene.labels == 2 || at > 3);
 }
 
 static void p4_a_short_fill_is_no_fill(void **state)
 {
 	(void)state;
-	must_fail(TARGET_REQUEST_WRITE, 1, BLOCK_BYTES);
+	must_fail(TARGET_REQUEST_WRITE, 3, BLOCK_BYTES);
 }
 
 static void p4_a_failed_fill_is_no_fill(void **state)
 {
 	(void)state;
-	must_fail(TARGET_REQUEST_WRITE, 1, -EIO);
-}
-
-static void p4_a_failed_label_is_no_label(void **state)
-{
-	(void)state;
-	must_fail(TARGET_REQUEST_WRITE, 5, -EIO); /* behind four of slots */
-	assert_int_equal(scene.labels, 2);
-}
-
-static void p1_a_failed_flush_ends_the_run(void **state)
-{
-	(void)state;
-	scene.fail_kind = TARGET_REQUEST_FLUSH;
-	scene.fail_at = 1;
-	scene.failure = -EIO;
-	assert_int_equal(fill(), -1);
+	must_fail(TARGET_REQUEST_WRITE, 3, -EIO);
 }
 
 static enum fill_label find(const struct run *run)
@@ -199,6 +185,31 @@ static enum fill_label find(const struct run *run)
 					 &label, &scene.err),
 			 0);
 	return label;
+}
+
+/* P9: whoever verifies an earlier run must see at once that it is over. */
+static void p9_the_claim_stands_before_the_fill(void **state)
+{
+	(void)state;
+	must_fail(TARGET_REQUEST_WRITE, 3, -EIO);
+	assert_int_equal(scene.flush_at[0], CLAIM_BYTES);
+	assert_int_equal(find(&scene.run), FILL_LABEL_OTHER);
+}
+
+static void p4_a_failed_label_is_no_label(void **state)
+{
+	(void)state;
+	must_fail(TARGET_REQUEST_WRITE, 7, -EIO); /* behind four of slots */
+	assert_int_equal(scene.labels, 4);
+}
+
+static void p1_a_failed_flush_ends_the_run(void **state)
+{
+	(void)state;
+	scene.fail_kind = TARGET_REQUEST_FLUSH;
+	scene.fail_at = 1;
+	scene.failure = -EIO;
+	assert_int_equal(fill(), -1);
 }
 
 static void p10_a_run_knows_its_own_label(void **state)
@@ -228,6 +239,7 @@ int main(void)
 		ROW(p6_labels_come_last_and_behind_a_flush),
 		ROW(p4_a_short_fill_is_no_fill),
 		ROW(p4_a_failed_fill_is_no_fill),
+		ROW(p9_the_claim_stands_before_the_fill),
 		ROW(p4_a_failed_label_is_no_label),
 		ROW(p1_a_failed_flush_ends_the_run),
 		ROW(p10_a_run_knows_its_own_label),
