@@ -128,7 +128,7 @@ check-root:
 	@tests/deps.sh build check root
 	@$(again) run-check-root
 run-check-root: all
-	@JOBS=1 $(patsubst JOBS=%,,$(RUNNER)) root $(filter-out tests/root/rootlib.sh,$(sort $(wildcard tests/root/*.sh)))
+	@JOBS=1 $(patsubst JOBS=%,,$(RUNNER)) root $(filter-out tests/kernel/rootlib.sh,$(sort $(wildcard tests/kernel/*.sh)))
 
 soak:
 	@tests/deps.sh build check

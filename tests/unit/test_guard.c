@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * guard_check() lets nothing be written over what is not ours. The drives are
- * files; what holds for device nodes is in tests/root/target-loop.sh.
+ * files; what holds for device nodes is in tests/kernel/target-loop.sh.
  */
 #include "tests/unit/cmocka_all.h"
 
