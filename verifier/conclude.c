@@ -67,6 +67,14 @@ static void say_impossible(struct result *result)
 
 static void say_kept(struct result *result)
 {
+	if (result->tally.capped > 0) { /* P9: nor does trouble ever acquit */
+		conclude_none(result, "");
+		(void)snprintf(result->reason, sizeof(result->reason),
+			       "%" PRIu64 " places have too long a history of "
+			       "doubt to be judged",
+			       result->tally.capped);
+		return;
+	}
 	result->answer = ANSWER_KEPT;
 	if (!result->was_promised) {
 		result->status = CONCLUDE_NOT_SHOWN;

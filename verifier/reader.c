@@ -34,9 +34,11 @@ bool reader_is_over(const struct reader *reader)
 static bool is_own_fault(int error)
 {
 	static const int faults[] = {
-		EINVAL, EFAULT, EBADF,      ENOMEM,      EPERM, EACCES,
-		ENOSYS, EAGAIN, EOPNOTSUPP, EOVERFLOW,   EPIPE, EINTR,
-		EMFILE, ENFILE, ECONNRESET, ECONNREFUSED};
+		EINVAL,       EFAULT, EBADF,  ENOMEM,     EPERM,
+		EACCES,       ENOSYS, EAGAIN, EOPNOTSUPP, EOVERFLOW,
+		EPIPE,        EINTR,  EMFILE, ENFILE,     ECONNRESET,
+		ECONNREFUSED, ENODEV, ENXIO,  ENOMEDIUM}; /* offline: a cable
+							     does that */
 	size_t i;
 
 	for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)

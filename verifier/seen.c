@@ -214,6 +214,20 @@ static size_t weight(const struct judge_input *input,
 	return broken;
 }
 
+/* P9: a first read that failed or came late, where the next one is answered:
+ * a link that was reset does that, too. It is a change, and no finding. */
+static bool has_failed_only_then(const struct judge_input *then,
+				 const struct judge_input *now)
+{
+	size_t i;
+
+	for (i = 0; i < now->count; i++)
+		if (then->reads != NULL && then->reads[i] != JUDGE_READ_OK &&
+		    (now->reads == NULL || now->reads[i] == JUDGE_READ_OK))
+			return true;
+	return false;
+}
+
 bool seen_judge(struct seen *seen, struct seen_slot *second,
 		struct judge_input *input, enum verdict *classes,
 		struct judge_outcome *outcome)
@@ -234,8 +248,9 @@ bool seen_judge(struct seen *seen, struct seen_slot *second,
 	other.found = second->found;
 	other.reads = second->reads;
 	judge_slot(&other, second->classes, &outcome_then);
-	if (weight(&other, second->classes, &outcome_then) >
-	    weight(input, classes, outcome)) {
+	if (!has_failed_only_then(&other, input) &&
+	    weight(&other, second->classes, &outcome_then) >
+		    weight(input, classes, outcome)) {
 		*input = other;
 		*outcome = outcome_then;
 		memcpy(classes, second->classes,

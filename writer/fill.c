@@ -239,10 +239,10 @@ int fill_region(struct target *target, const struct run *run,
 		status = flush(&fill, err);
 	if (status == 0)
 		status = write_labels(&fill, run, err);
-	/* libaio waits here for what is in flight; then the buffers are ours
-	 * again. */
+	/* What is still in flight keeps its buffers: they are the drive's. */
 	target_queue_close(fill.queue);
-	free(fill.buffers);
+	if (fill.flying == 0)
+		free(fill.buffers);
 	record_cipher_free(fill.cipher);
 	return status;
 }

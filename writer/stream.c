@@ -228,6 +228,11 @@ static void check_elision(struct stream *stream)
 	    wstop_has_failed(stream->setup.stop) ||
 	    target_is_write_back(stream->setup.target))
 		return;
+	/* Its files in sysfs go away with the drive. */
+	if (target_is_gone(stream->setup.target)) {
+		fail_queue(stream, ENODEV, "ask the queue of");
+		return;
+	}
 	durable_fail(stream->durable);
 	failure_of_elision(&stream->failure);
 }

@@ -273,9 +273,10 @@ int target_read_once(struct target *target, void *buffer, size_t length,
 	if (!is_inside(target, length, offset_bytes))
 		return -EINVAL;
 
+	(void)pthread_mutex_lock(&target->once_lock); /* cannot fail */
+	/* The drive's time, not that of others who read before. */
 	deadline_ns = clock_monotonic_ns() +
 		      (unsigned int)timeout_ms * CLOCK_NS_PER_MS;
-	(void)pthread_mutex_lock(&target->once_lock); /* cannot fail */
 	queue = target->once;
 	target->once = NULL;
 	if (queue == NULL)

@@ -460,8 +460,6 @@ static int nbd_reap(struct target_queue *base,
 		if (timeout_ms >= 0)
 			wait_ms = clock_until_ms(deadline_ns);
 		result = wait_step(queue->handle, before > 0 ? 0 : wait_ms);
-		if (wait_ms == 0 && queue->done_count == before)
-			break;
 	}
 	if (result == WAIT_LOST)
 		mark_lost(queue);
