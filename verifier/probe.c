@@ -211,10 +211,12 @@ int probe_doubt(struct probe_doubt *doubt, struct err *err)
 	     stream++)
 		if (!probe_stream(&probe, stream))
 			break;
-	/* Reads that were never answered keep their buffers and their queue. */
 	if (probe.in_flight == 0) {
 		target_queue_close(probe.queue);
 		free(probe.buffers);
+	} else {
+		target_queue_abandon(probe.queue);
+		target_buffer_abandon(probe.buffers);
 	}
 	record_cipher_free(probe.cipher);
 	evidence_cache_free(probe.evidence);

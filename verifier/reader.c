@@ -65,7 +65,9 @@ static int ask_again(struct reader *reader, uint64_t offset_bytes)
 			target_read_once(fresh, piece, reader->block_bytes,
 					 offset_bytes, (int)reader->timeout_ms);
 	target_close(fresh);
-	if (result != -ETIMEDOUT) /* else it stays with the drive */
+	if (result == -ETIMEDOUT)
+		target_buffer_abandon(piece);
+	else
 		free(piece);
 	if (result == -ESHUTDOWN)
 		return 1;
@@ -167,7 +169,8 @@ static int read_piece(struct reader *reader, const struct reader_range *range)
 					  (int)reader->timeout_ms);
 	if (result == -ETIMEDOUT) {
 		atomic_fetch_add(&reader->hung, 1);
-		return ETIMEDOUT; /* PIECE stays with the drive */
+		target_buffer_abandon(piece);
+		return ETIMEDOUT;
 	}
 	if (result == 0)
 		memcpy(range->buffer, piece, range->length);

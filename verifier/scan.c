@@ -202,6 +202,7 @@ static int give_up(struct worker *worker, struct flight *flight)
 	size_t bytes =
 		(size_t)worker->scan->chunk_slots * run_of(worker)->block_bytes;
 
+	target_buffer_abandon(flight->buffer);
 	flight->buffer = target_buffer_new(bytes, &worker->err);
 	flight->serial++;
 	flight->is_busy = false;
@@ -355,12 +356,14 @@ static void worker_close(struct worker *worker)
 {
 	unsigned int i;
 
-	/* A queue with requests that were never answered is left to the end of
-	 * the process: closing it would wait for the drive. So are buffers. */
 	for (i = 0; i < SCAN_FLIGHTS_MAX; i++)
-		if (!worker->flights[i].is_busy)
+		if (worker->flights[i].is_busy)
+			target_buffer_abandon(worker->flights[i].buffer);
+		else
 			free(worker->flights[i].buffer);
-	if (worker->queue != NULL && worker->abandoned == 0)
+	if (worker->abandoned > 0)
+		target_queue_abandon(worker->queue);
+	else
 		target_queue_close(worker->queue);
 	record_cipher_free(worker->cipher);
 	evidence_cache_free(worker->evidence);

@@ -239,10 +239,11 @@ int fill_region(struct target *target, const struct run *run,
 		status = flush(&fill, err);
 	if (status == 0)
 		status = write_labels(&fill, run, err);
-	/* What is still in flight keeps its buffers: they are the drive's. */
 	target_queue_close(fill.queue);
 	if (fill.flying == 0)
 		free(fill.buffers);
+	else
+		target_buffer_abandon(fill.buffers);
 	record_cipher_free(fill.cipher);
 	return status;
 }
@@ -262,10 +263,12 @@ int fill_find_label(struct target *target, const struct run *run,
 					      run_label_offset(run, copy),
 					      LABEL_READ_MS);
 
-		if (status == -ETIMEDOUT) /* the buffer is the drive's now */
+		if (status == -ETIMEDOUT) {
+			target_buffer_abandon(buffer);
 			return err_sys(err, ETIMEDOUT,
 				       "cannot read the label on %s",
 				       target_name(target));
+		}
 		if (status < 0 || run_decode_label(&found, buffer, &ignored) !=
 					  RUN_LABEL_GOOD)
 			continue;

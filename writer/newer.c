@@ -32,8 +32,10 @@ static bool is_newer(struct newer *newer, const struct schedule *schedule,
 				      run->logical_block_bytes,
 				      run_slot_offset(run, slot), READ_MS);
 
-	if (result == -ETIMEDOUT)
+	if (result == -ETIMEDOUT) {
+		target_buffer_abandon(newer->buffer);
 		newer->buffer = NULL;
+	}
 	return result == 0 &&
 	       record_examine(newer->cipher, newer->buffer, found) ==
 		       RECORD_GOOD &&

@@ -241,6 +241,35 @@ void *target_buffer_new(size_t bytes, struct err *err)
 	return buffer;
 }
 
+/* What drives still hold, so that it stays reachable: no leak. */
+static struct held {
+	struct held *next;
+	void *what;
+} * held;
+static pthread_mutex_t held_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void hold(void *what)
+{
+	struct held *one = what == NULL ? NULL : malloc(sizeof(*one));
+
+	if (one == NULL) /* without memory it is kept all the same */
+		return;
+	(void)pthread_mutex_lock(&held_lock); /* cannot fail */
+	*one = (struct held){.next = held, .what = what};
+	held = one;
+	(void)pthread_mutex_unlock(&held_lock);
+}
+
+void target_buffer_abandon(void *buffer)
+{
+	hold(buffer);
+}
+
+void target_queue_abandon(struct target_queue *queue)
+{
+	hold(queue);
+}
+
 /* Waits for the only request in flight. A signal does not end the wait. */
 static int reap_one(struct target_queue *queue, size_t length,
 		    uint64_t deadline_ns)
@@ -315,7 +344,9 @@ bool target_answers(struct target *target, int timeout_ms)
 		last = target_read_once(target, buffer, length,
 					target->info.size_bytes - length,
 					timeout_ms);
-	if (first != -ETIMEDOUT && last != -ETIMEDOUT) /* else it is lost */
+	if (first == -ETIMEDOUT || last == -ETIMEDOUT)
+		target_buffer_abandon(buffer);
+	else
 		free(buffer);
 	return first == 0 || last == 0;
 }

@@ -128,6 +128,14 @@ int target_queue_reap(struct target_queue *queue,
 void *target_buffer_new(size_t bytes, struct err *err);
 
 /*
+ * Leave BUFFER, or QUEUE with requests in flight, to a drive that never
+ * answered: it may still write there, and closing would wait for it. Both are
+ * kept to the end of the process. NULL does nothing. Any thread may call.
+ */
+void target_buffer_abandon(void *buffer);
+void target_queue_abandon(struct target_queue *queue);
+
+/*
  * Does the drive answer reads at all: of its first or of its last logical
  * block, within TIMEOUT_MS each? A device whose backing has died (loop, a
  * bridge without its drive) stays in the system, and answers every request

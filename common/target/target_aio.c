@@ -343,8 +343,10 @@ static void aio_queue_close(struct target_queue *base)
 {
 	struct aio_queue *queue = (struct aio_queue *)base;
 
-	if (base->in_flight > 0)
+	if (base->in_flight > 0) {
+		target_queue_abandon(base);
 		return;
+	}
 	(void)io_destroy(queue->context); /* it holds nothing any more */
 	queue_free(queue);
 }

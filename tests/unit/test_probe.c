@@ -353,15 +353,6 @@ static void p9_trouble_of_the_rig_is_left_to_the_reader(void **state)
 	assert_int_equal(atomic_load(&scene.reader.rig_error), ENODEV);
 }
 
-/* What the drive owes an answer for is left to it on purpose: no leak. */
-const char *__lsan_default_suppressions(void);
-
-const char *__lsan_default_suppressions(void)
-{
-	return "leak:fake_queue_open\nleak:target_queue_open\n"
-	       "leak:target_buffer_new\n";
-}
-
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)

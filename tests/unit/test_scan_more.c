@@ -298,15 +298,6 @@ static void p9_an_impossible_record_is_no_evidence(void **state)
 	assert_int_equal(evidence_durable(scene.evidence), LIMIT - 1);
 }
 
-/* What the drive owes an answer for is left to it on purpose: no leak. */
-const char *__lsan_default_suppressions(void);
-
-const char *__lsan_default_suppressions(void)
-{
-	return "leak:fake_queue_open\nleak:target_queue_open\n"
-	       "leak:target_buffer_new\n";
-}
-
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
