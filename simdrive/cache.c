@@ -122,7 +122,7 @@ bool cache_is_full(const struct cache *cache)
 	return cache->count == cache->capacity;
 }
 
-const struct cache_block *cache_find(const struct cache *cache, uint64_t number)
+struct cache_block *cache_find(const struct cache *cache, uint64_t number)
 {
 	if (cache->count == 0)
 		return NULL;

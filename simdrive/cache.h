@@ -34,8 +34,7 @@ uint32_t cache_count(const struct cache *cache);
 bool cache_is_full(const struct cache *cache);
 
 /* NULL where the block is not in the cache. */
-const struct cache_block *cache_find(const struct cache *cache,
-				     uint64_t number);
+struct cache_block *cache_find(const struct cache *cache, uint64_t number);
 const uint8_t *cache_data(const struct cache *cache,
 			  const struct cache_block *block);
 

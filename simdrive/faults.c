@@ -2,7 +2,9 @@
 #include "simdrive/faults.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/base/err.h"
@@ -75,6 +77,28 @@ int faults_add(struct faults *faults, const char *text, struct err *err)
 	return 0;
 }
 
+int faults_set_cuts(struct faults *faults, const char *text, struct err *err)
+{
+	char copy[48];
+	char *dash = NULL;
+
+	(void)snprintf(copy, sizeof(copy), "%s", text);
+	dash = strchr(copy, '-');
+	if (dash != NULL)
+		*dash = '\0';
+	if (options_parse_count(copy, "first cut", &faults->first_cut, err) !=
+	    0)
+		return -1;
+	faults->last_cut = dash == NULL ? faults->first_cut : UINT64_MAX;
+	if (dash != NULL && dash[1] != '\0' &&
+	    options_parse_count(dash + 1, "last cut", &faults->last_cut, err) !=
+		    0)
+		return -1;
+	if (faults->first_cut < 1 || faults->last_cut < faults->first_cut)
+		return err_set(err, "there are no cuts %s", text);
+	return 0;
+}
+
 const struct fault *faults_find(const struct faults *faults,
 				enum fault_kind kind)
 {
@@ -86,9 +110,12 @@ const struct fault *faults_find(const struct faults *faults,
 
 bool faults_bite(const struct faults *faults, uint64_t cuts)
 {
-	if (faults->count == 0)
+	const uint64_t cut = cuts + 1;
+
+	if (faults->count == 0 || cut < faults->first_cut ||
+	    (faults->last_cut != 0 && cut > faults->last_cut))
 		return false;
-	return faults->every <= 1 || (cuts + 1) % faults->every == 0;
+	return faults->every <= 1 || cut % faults->every == 0;
 }
 
 enum fault_flush faults_flush(const struct faults *faults,

@@ -38,10 +38,15 @@ struct faults {
 	unsigned int count;
 	struct fault list[FAULTS_MAX];
 	uint64_t every; /* bites at every N-th cut only; 0 and 1: at all */
+	uint64_t first_cut, last_cut; /* and only from, up to this one; 0: at
+					 all */
 };
 
 /* Adds what "NAME" or "NAME=ARG" says; "none" adds nothing. */
 int faults_add(struct faults *faults, const char *text, struct err *err);
+
+/* The cuts at which they bite: "A", "A-B" or "A-", from 1. */
+int faults_set_cuts(struct faults *faults, const char *text, struct err *err);
 
 /* The fault of that kind, or NULL where the drive does not have it. */
 const struct fault *faults_find(const struct faults *faults,

@@ -14,7 +14,7 @@
  */
 struct history {
 	struct history_write writes[HISTORY_WRITES_MAX];
-	uint64_t first, next, promised;
+	uint64_t first, next;
 	uint64_t arena_next;
 	uint8_t *arena;
 };
@@ -48,7 +48,6 @@ void history_free(struct history *history)
 void history_clear(struct history *history)
 {
 	history->first = history->next;
-	history->promised = history->next;
 }
 
 void history_supersede(struct history *history, uint64_t offset_bytes,
@@ -64,7 +63,7 @@ void history_supersede(struct history *history, uint64_t offset_bytes,
 }
 
 uint8_t *history_add(struct history *history, uint64_t offset_bytes,
-		     size_t length, bool is_durable)
+		     size_t length, uint64_t request, bool is_durable)
 {
 	uint64_t start = history->arena_next;
 	struct history_write *write = NULL;
@@ -86,6 +85,7 @@ uint8_t *history_add(struct history *history, uint64_t offset_bytes,
 		.offset_bytes = offset_bytes,
 		.length = length,
 		.old = history->arena + start % HISTORY_BYTES_MAX,
+		.request = request,
 		.is_current = true,
 		.is_durable = is_durable,
 		.arena_start = start,
@@ -93,15 +93,13 @@ uint8_t *history_add(struct history *history, uint64_t offset_bytes,
 	return history->arena + start % HISTORY_BYTES_MAX;
 }
 
-void history_promise(struct history *history)
+void history_promise(struct history *history, uint64_t request)
 {
-	uint64_t n = history->promised;
+	for (uint64_t n = history->first; n < history->next; n++) {
+		struct history_write *write = write_of(history, n);
 
-	if (n < history->first)
-		n = history->first;
-	for (; n < history->next; n++)
-		write_of(history, n)->is_durable = true;
-	history->promised = history->next;
+		write->is_durable |= write->request <= request;
+	}
 }
 
 unsigned int history_count(const struct history *history)

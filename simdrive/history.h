@@ -25,6 +25,7 @@ struct history_write {
 	uint64_t offset_bytes;
 	size_t length;
 	const uint8_t *old; /* content before it */
+	uint64_t request;
 	bool is_current, is_durable;
 	uint64_t arena_start; /* private */
 };
@@ -38,14 +39,16 @@ void history_supersede(struct history *history, uint64_t offset_bytes,
 		       size_t length);
 
 /*
- * Remembers a write of at most HISTORY_WRITE_BYTES_MAX; the oldest are
- * forgotten. Returns the room for its old content, to be filled at once.
+ * Remembers a write of at most HISTORY_WRITE_BYTES_MAX, which came with
+ * REQUEST; the oldest are forgotten. Returns the room for its old content, to
+ * be filled at once.
  */
 uint8_t *history_add(struct history *history, uint64_t offset_bytes,
-		     size_t length, bool is_durable);
+		     size_t length, uint64_t request, bool is_durable);
 
-/* A FLUSH was acknowledged: everything remembered is durable now. */
-void history_promise(struct history *history);
+/* A FLUSH was acknowledged: what is remembered of requests up to this one is
+ * durable now. */
+void history_promise(struct history *history, uint64_t request);
 
 /* From the oldest (0) to the newest. */
 unsigned int history_count(const struct history *history);

@@ -20,11 +20,14 @@
 #define PROGRAM        "plugpull-simdrive"
 #define ASK_TIMEOUT_MS 90000
 #define STATUS_TROUBLE 2
-#define ROWS_MAX       18
+#define ROWS_MAX       24
+#define WITHIN_MS      10000
 
 struct choice {
 	struct supervisor_config serve;
-	const char *drain_order;
+	const char *drain_order, *cut_drain;
+	uint64_t after_writes, within_ms; /* of a cut */
+	bool has_after_writes;
 	const char *fault; /* for the help only, see take_faults() */
 	bool has_seed, lists_faults;
 };
@@ -69,6 +72,7 @@ static int check_serve(struct choice *choice, struct err *err)
 {
 	struct supervisor_config *config = &choice->serve;
 	uint64_t block = config->logical_block_bytes;
+	struct faults faults = {.count = 0};
 
 	if (config->socket == NULL || config->media == NULL ||
 	    config->control == NULL)
@@ -85,6 +89,15 @@ static int check_serve(struct choice *choice, struct err *err)
 		config->drains_random = true;
 	else if (strcmp(choice->drain_order, "fifo") != 0)
 		return err_set(err, "--drain-order is fifo or random");
+	if (strcmp(choice->cut_drain, "part") == 0)
+		config->cut_drain = MODEL_CUT_PART;
+	else if (strcmp(choice->cut_drain, "any") == 0)
+		config->cut_drain = MODEL_CUT_ANY;
+	else if (strcmp(choice->cut_drain, "oldest") != 0)
+		return err_set(err, "--cut-drain is oldest, part or any");
+	if (config->fault_cuts != NULL &&
+	    faults_set_cuts(&faults, config->fault_cuts, err) != 0)
+		return err_prefix(err, "--fault-cuts");
 	if (!choice->has_seed &&
 	    getrandom(&config->seed, sizeof(config->seed), 0) < 0)
 		return err_sys(err, errno, "cannot draw a seed");
@@ -146,6 +159,8 @@ static int wrong_usage(const struct err *err)
 /* The command that stands in argv[1]: a usage error is told by 1. */
 static int obey(struct choice *choice, const char *command, struct err *err)
 {
+	char line[CONTROL_LINE_BYTES];
+
 	if (strcmp(command, "serve") == 0) {
 		if (check_serve(choice, err) != 0)
 			return 1;
@@ -160,7 +175,13 @@ static int obey(struct choice *choice, const char *command, struct err *err)
 		(void)err_set(err, "%s needs --control", command);
 		return 1;
 	}
-	return ask(choice->serve.control, command, err);
+	if (strcmp(command, "cut") == 0 && choice->has_after_writes)
+		(void)snprintf(line, sizeof(line), "cut %ju %ju",
+			       (uintmax_t)choice->after_writes,
+			       (uintmax_t)choice->within_ms);
+	else
+		(void)snprintf(line, sizeof(line), "%s", command);
+	return ask(choice->serve.control, line, err);
 }
 
 static void fill_rows(struct choice *choice, struct option_row *rows)
@@ -179,6 +200,8 @@ static void fill_rows(struct choice *choice, struct option_row *rows)
 		 "how it lies: name[=arg]; up to 4 times", 0, 0, NULL},
 		{"fault-every", 0, OPTION_COUNT, &config->fault_every, "<n>",
 		 "only at every n-th cut", 1, 0, NULL},
+		{"fault-cuts", 0, OPTION_TEXT, &config->fault_cuts, "<a-b>",
+		 "only at these cuts, from 1; also a, a-", 0, 0, NULL},
 		{"list-faults", 0, OPTION_FLAG, &choice->lists_faults, NULL,
 		 "name all faults", 0, 0, NULL},
 		{"cache", 0, OPTION_SIZE, &config->cache_bytes, "<bytes>",
@@ -191,6 +214,12 @@ static void fill_rows(struct choice *choice, struct option_row *rows)
 		 UINT32_MAX, NULL},
 		{"drain-order", 0, OPTION_TEXT, &choice->drain_order, "<order>",
 		 "what is drained first: fifo or random", 0, 0, NULL},
+		{"cut-drain", 0, OPTION_TEXT, &choice->cut_drain, "<what>",
+		 "half drained at a cut: oldest, part or any", 0, 0, NULL},
+		{"flush-ms", 0, OPTION_COUNT, &config->flush_ms, "<ms>",
+		 "time that a FLUSH takes (default 0)", 0, UINT32_MAX, NULL},
+		{"ready-ms", 0, OPTION_COUNT, &config->ready_ms, "<ms>",
+		 "silence behind power-on (default 0)", 0, UINT32_MAX, NULL},
 		{"spare", 0, OPTION_SIZE, &config->spare_bytes, "<bytes>",
 		 "ends of the drive without faults (default 1m)", 0, 0, NULL},
 		{"bypass", 0, OPTION_SIZE, &config->bypass_bytes, "<bytes>",
@@ -200,6 +229,10 @@ static void fill_rows(struct choice *choice, struct option_row *rows)
 		{"serial", 0, OPTION_TEXT, &config->serial, "<text>",
 		 "serial number (default: from the path of the media)", 0, 0,
 		 NULL},
+		{"after-writes", 0, OPTION_COUNT, &choice->after_writes, "<n>",
+		 "cut after so many more", 0, 0, &choice->has_after_writes},
+		{"within", 0, OPTION_DURATION, &choice->within_ms, "<time>",
+		 "or after this time (default 10s)", 0, 0, NULL},
 		{"seed", 0, OPTION_HEX, &config->seed, "<hex>",
 		 "repeat an earlier run's chances", 0, 0, &choice->has_seed},
 		{.name = NULL},
@@ -227,6 +260,8 @@ int main(int argc, char **argv)
 			  .spare_bytes = MODEL_SPARE_BYTES_DEFAULT,
 			  .bypass_bytes = MODEL_BYPASS_BYTES_DEFAULT},
 		.drain_order = "fifo",
+		.cut_drain = "oldest",
+		.within_ms = WITHIN_MS,
 	};
 	struct option_row rows[ROWS_MAX];
 	const struct option_page page = {

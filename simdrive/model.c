@@ -10,6 +10,7 @@
 #include "common/base/err.h"
 #include "common/base/prng.h"
 #include "simdrive/cache.h"
+#include "simdrive/flush.h"
 #include "simdrive/history.h"
 #include "simdrive/model_parts.h"
 #include "simdrive/scars.h"
@@ -94,21 +95,29 @@ static void tell_to_media(const struct model *model, uint64_t request,
 	trace_tell_write(&model->config.trace, TRACE_TO_MEDIA, &part, request);
 }
 
-/* Brings one write to the media, keeping what it replaces for the faults. */
-static int commit(struct model *model, const uint8_t *data, size_t length,
-		  uint64_t offset_bytes, bool is_durable)
+/* Brings a part of write REQUEST to the media, keeping what it replaces for
+ * the faults. */
+static int commit(struct model *model, const struct damage_write *part,
+		  uint64_t request)
 {
 	const struct media *media = &model->config.media;
+	int rc = 0;
 
 	if (model->history != NULL) {
-		uint8_t *old = history_add(model->history, offset_bytes, length,
-					   is_durable);
-		int rc = media->read(media->context, old, length, offset_bytes);
+		uint8_t *old = history_add(
+			model->history, part->offset_bytes, part->length,
+			request,
+			part->is_fua || request <= model->promised_request);
 
-		if (rc != 0)
-			return rc;
+		rc = media->read(media->context, old, part->length,
+				 part->offset_bytes);
 	}
-	return media->write(media->context, data, length, offset_bytes);
+	if (rc == 0)
+		rc = media->write(media->context, part->data, part->length,
+				  part->offset_bytes);
+	if (rc == 0)
+		tell_to_media(model, request, part->length, part->offset_bytes);
+	return rc;
 }
 
 bool model_is_promised(const struct model *model,
@@ -135,8 +144,12 @@ static int drain_stretch(struct model *model, struct cache_block *first)
 	const uint32_t size = model->config.logical_block_bytes;
 	const uint64_t number = first->number;
 	const uint64_t request = first->request;
-	const bool is_durable = model_is_promised(model, first);
 	const struct cache_block *block = first;
+	struct damage_write part = {
+		.data = model->scratch,
+		.offset_bytes = number * size,
+		.is_fua = first->is_fua,
+	};
 	uint64_t blocks = 0;
 	int rc = 0;
 
@@ -148,11 +161,10 @@ static int drain_stretch(struct model *model, struct cache_block *first)
 		blocks++;
 		block = cache_after(model->cache, block);
 	}
-	rc = commit(model, model->scratch, blocks * size, number * size,
-		    is_durable);
+	part.length = blocks * size;
+	rc = commit(model, &part, request);
 	if (rc != 0)
 		return rc;
-	tell_to_media(model, request, blocks * size, number * size);
 	for (uint64_t i = 0; i < blocks; i++)
 		cache_drop(model->cache, number + i);
 	return 0;
@@ -288,18 +300,20 @@ static int write_through(struct model *model, const struct damage_write *write,
 	for (uint64_t i = 0; i < write->length / size; i++)
 		cache_drop(model->cache, first + i);
 	for (size_t at = 0; at < write->length;) {
-		size_t part = write->length - at;
+		struct damage_write part = {
+			.data = write->data + at,
+			.length = write->length - at,
+			.offset_bytes = write->offset_bytes + at,
+			.is_fua = is_fua,
+		};
 		int rc = 0;
 
-		if (part > HISTORY_WRITE_BYTES_MAX)
-			part = HISTORY_WRITE_BYTES_MAX;
-		rc = commit(model, write->data + at, part,
-			    write->offset_bytes + at, is_fua);
+		if (part.length > HISTORY_WRITE_BYTES_MAX)
+			part.length = HISTORY_WRITE_BYTES_MAX;
+		rc = commit(model, &part, model->request);
 		if (rc != 0)
 			return rc;
-		tell_to_media(model, model->request, part,
-			      write->offset_bytes + at);
-		at += part;
+		at += part.length;
 	}
 	return 0;
 }
@@ -332,7 +346,10 @@ static int accept_write(struct model *model, const struct damage_write *write,
 			bool is_fua, uint64_t now_ns)
 {
 	const uint32_t size = model->config.logical_block_bytes;
+	int rc = flush_make_way(model, write);
 
+	if (rc != 0)
+		return rc;
 	model->counters.writes++;
 	model->counters.fua_writes += is_fua;
 	scars_heal(model->scars, write->offset_bytes / size,
@@ -371,107 +388,12 @@ int model_write(struct model *model, const struct damage_write *write,
 	return 0;
 }
 
-/* From the newest back to what a lying FLUSH has passed over. */
-static int flush_honestly(struct model *model)
-{
-	struct cache_block *block = cache_newest(model->cache);
-
-	while (block != NULL && !block->is_stuck) {
-		int rc = model_drain_request(model, block);
-
-		if (rc != 0)
-			return rc;
-		block = cache_newest(model->cache);
-	}
-	return 0;
-}
-
-static void flush_late(struct model *model, uint64_t due_ns)
-{
-	struct cache_block *block = cache_newest(model->cache);
-
-	/* Due times never fall along the order: behind an early one are only
-	 * earlier ones. */
-	for (; block != NULL && block->due_ns > due_ns;
-	     block = cache_before(model->cache, block))
-		block->due_ns = due_ns;
-}
-
-static void forget(struct model *model)
-{
-	struct cache_block *block = cache_newest(model->cache);
-
-	for (; block != NULL && !block->is_stuck;
-	     block = cache_before(model->cache, block))
-		block->is_stuck = true;
-}
-
-static int flush_half(struct model *model)
-{
-	struct cache_block *block = cache_newest(model->cache);
-	uint64_t requests = 0, request = 0, drained = 0;
-
-	for (; block != NULL && !block->is_stuck;
-	     block = cache_before(model->cache, block)) {
-		requests += block->request != request;
-		request = block->request;
-	}
-	drained = requests / 2;
-	if (requests % 2 != 0) {
-		drained += model->drains_odd;
-		model->drains_odd = !model->drains_odd;
-	}
-	for (; drained > 0; drained--) {
-		int rc = model_drain_request(model, cache_newest(model->cache));
-
-		if (rc != 0)
-			return rc;
-	}
-	forget(model);
-	return 0;
-}
-
-static int flush_as_told(struct model *model, uint64_t now_ns)
-{
-	uint64_t late_ms = 0;
-
-	switch (faults_flush(&model->config.faults, model->counters.flushes,
-			     &late_ms)) {
-	case FAULT_FLUSH_HONEST:
-		return flush_honestly(model);
-	case FAULT_FLUSH_IGNORE:
-		return 0;
-	case FAULT_FLUSH_LATE:
-		flush_late(model, now_ns + late_ms * CLOCK_NS_PER_MS);
-		return 0;
-	case FAULT_FLUSH_FORGET:
-		forget(model);
-		return 0;
-	case FAULT_FLUSH_HALF:
-		return flush_half(model);
-	}
-	abort();
-}
-
 int model_flush(struct model *model, uint64_t now_ns)
 {
-	int rc = model->is_dead ? -ESHUTDOWN : model_tick(model, now_ns);
+	struct flush flush;
+	int rc = flush_begin(model, &flush, now_ns);
 
-	if (rc != 0)
-		return rc;
-	model->counters.flushes++;
-	model->request++;
-	trace_tell_moment(&model->config.trace, TRACE_FLUSH, 0, model->request);
-	rc = model->is_biting ? flush_as_told(model, now_ns)
-			      : flush_honestly(model);
-	if (rc != 0)
-		return rc;
-	model->promised_request = model->request;
-	if (model->history != NULL)
-		history_promise(model->history);
-	trace_tell_moment(&model->config.trace, TRACE_FLUSH_DONE, 0,
-			  model->request);
-	return 0;
+	return rc == 0 ? flush_end(model, &flush) : rc;
 }
 
 uint64_t model_dirty_bytes(const struct model *model)

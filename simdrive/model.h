@@ -11,7 +11,8 @@
  * accepted write to the media, FUA its own. Any other write stays in the cache
  * until it is drained by age or because room is needed, and is lost if the
  * power is cut before; a write in flight at the cut may be on the media in
- * part, one logical block at a time (P3).
+ * part, one logical block at a time (P3). So may be what is in the cache and
+ * not promised, as far as model_cut_drain lets it.
  *
  * A drive with faults writes through what lies in the first and last spare
  * bytes and what comes in requests of BYPASS_BYTES or more, and spares the ends
@@ -49,12 +50,21 @@ enum model_drain {
 	MODEL_DRAIN_RANDOM, /* any write, which leaves holes */
 };
 
+/* How far a drain has come when the power goes: what was promised by a lie is
+ * left whole in any case, so that its loss is to be seen as one. */
+enum model_cut_drain {
+	MODEL_CUT_OLDEST, /* the oldest write may be there in part */
+	MODEL_CUT_PART,   /* in order of arrival, and it stops anywhere */
+	MODEL_CUT_ANY,    /* any logical blocks */
+};
+
 struct model_config {
 	struct media media;
 	uint32_t logical_block_bytes; /* 512 or 4096 */
 	uint64_t cache_bytes;         /* at least one logical block */
 	uint64_t drain_ms;            /* a write is drained at this age */
 	enum model_drain drain_order;
+	enum model_cut_drain cut_drain;
 	uint64_t spare_bytes;
 	uint64_t bypass_bytes; /* 0: never */
 	uint64_t seed;
@@ -74,7 +84,7 @@ int model_read(struct model *model, void *buffer, size_t length,
 	       uint64_t offset_bytes, uint64_t now_ns);
 int model_write(struct model *model, const struct damage_write *write,
 		bool is_fua, uint64_t now_ns);
-int model_flush(struct model *model, uint64_t now_ns);
+int model_flush(struct model *model, uint64_t now_ns); /* flush.h at once */
 
 /* Drains what is old enough. The other calls do it themselves. */
 int model_tick(struct model *model, uint64_t now_ns);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_parts - the inside of a model, for model.c and power.c alone.
+ * model_parts - the inside of a model, for model.c, flush.c and power.c alone.
  */
 #ifndef SIMDRIVE_MODEL_PARTS_H
 #define SIMDRIVE_MODEL_PARTS_H
@@ -24,7 +24,9 @@ struct model {
 	uint64_t request; /* the newest read, write or FLUSH */
 	uint64_t
 		promised_request; /* newest that an acknowledged FLUSH covers */
-	uint64_t bypass_next;     /* behind the last write past the cache */
+	uint64_t flushing;        /* the newest honest FLUSH under way, or 0 */
+	unsigned int flushes_under_way; /* honest ones */
+	uint64_t bypass_next; /* behind the last write past the cache */
 	bool is_biting;
 	bool is_dead;
 	bool drains_odd; /* reorders: what becomes of a single write */

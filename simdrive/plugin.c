@@ -7,8 +7,10 @@
  * supervisor speaks through an inherited socket, in lines: "cut", "stop" and
  * "status"; the plugin says "ready" by itself once the socket listens. A cut
  * takes the lock for ever and ends the process: nothing is answered any more
- * and all connections drop. With "trace" everything that the drive does is in
- * that file before it is answered.
+ * and all connections drop. "cut N MS" comes when N more writes have been taken
+ * and the next has arrived, or after MS milliseconds. A slow FLUSH leaves the
+ * lock to others between its steps, one a millisecond. With "trace" everything
+ * that the drive does is in that file before it is answered.
  *
  * The only file that knows nbdkit.
  */
@@ -16,20 +18,22 @@
 #include <nbdkit-plugin.h>
 
 #include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/base/err.h"
 #include "common/base/options.h"
+#include "simdrive/flush.h"
+#include "simdrive/inflight.h"
 #include "simdrive/model.h"
 #include "simdrive/park.h"
 #include "simdrive/power.h"
+#include "simdrive/statefile.h"
 #include "simdrive/trace.h"
 #include "simdrive/tracefile.h"
 
@@ -43,28 +47,23 @@
 #define CUT_WAIT_MS           20
 #define CUT_WAIT_IN_FLIGHT_MS 500 /* where the fault needs them */
 
-/* A write in a callback, on the stack of its thread. */
-struct waiting {
-	struct damage_write write;
-	struct waiting *next, **link;
-};
-
 static struct {
 	struct model_config config;
 	struct model *model;
 	const char *media, *state, *trace, *description;
 	int control_fd, trace_fd;
-	pthread_mutex_t lock;       /* of the model */
-	pthread_mutex_t table_lock; /* of waiting; taken inside lock, or alone
-				     */
-	struct waiting *waiting;
-	uint8_t *state_buffer; /* POWER_STATE_BYTES_MAX */
-	bool is_fresh;         /* there was no state to load */
+	struct inflight_table in_flight; /* locked inside lock, or alone */
+	pthread_mutex_t lock;            /* of the model */
+	bool is_fresh;                   /* there was no state to load */
+	bool is_cut_armed;               /* at that write, see above */
+	uint64_t cut_at_write;
+	uint64_t flush_ms, ready_ms;
+	uint64_t on_since_ns;
 } drive = {
 	.control_fd = -1,
 	.trace_fd = -1,
+	.in_flight = {.lock = PTHREAD_MUTEX_INITIALIZER},
 	.lock = PTHREAD_MUTEX_INITIALIZER,
-	.table_lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
 static void drive_load(void)
@@ -98,6 +97,12 @@ static int drive_config_number(const char *key, uint64_t number)
 		config->seed = number;
 	else if (strcmp(key, "fault-every") == 0)
 		config->faults.every = number;
+	else if (strcmp(key, "cut-drain") == 0)
+		config->cut_drain = (enum model_cut_drain)number;
+	else if (strcmp(key, "flush-ms") == 0)
+		drive.flush_ms = number;
+	else if (strcmp(key, "ready-ms") == 0)
+		drive.ready_ms = number;
 	else if (strcmp(key, "control-fd") == 0)
 		drive.control_fd = (int)number;
 	else
@@ -121,31 +126,14 @@ static int drive_config(const char *key, const char *value)
 		drive.description = value;
 	else if (strcmp(key, "fault") == 0)
 		rc = faults_add(&drive.config.faults, value, &err);
+	else if (strcmp(key, "fault-cuts") == 0)
+		rc = faults_set_cuts(&drive.config.faults, value, &err);
 	else if (options_parse_count(value, key, &number, &err) != 0)
 		rc = -1;
 	else if (drive_config_number(key, number) != 0)
 		rc = err_set(&err, "there is no parameter %s", key);
 	if (rc != 0)
 		nbdkit_error("%s", err.text);
-	return rc;
-}
-
-static int load_state(struct err *err)
-{
-	FILE *file = fopen(drive.state, "rbe");
-	size_t length = 0;
-	int rc = 0;
-
-	drive.is_fresh = file == NULL && errno == ENOENT;
-	if (file == NULL)
-		return drive.is_fresh ? 0 : err_sys(err, errno, "cannot open");
-	length = fread(drive.state_buffer, 1, POWER_STATE_BYTES_MAX, file);
-	if (ferror(file) != 0)
-		rc = err_sys(err, errno, "cannot read");
-	else
-		rc = power_load_state(drive.model, drive.state_buffer, length,
-				      err);
-	(void)fclose(file); /* it was only read */
 	return rc;
 }
 
@@ -182,15 +170,11 @@ static int drive_get_ready(void)
 		nbdkit_error("media and state must be given");
 		return -1;
 	}
-	drive.state_buffer = malloc(POWER_STATE_BYTES_MAX);
-	if (drive.state_buffer == NULL) {
-		nbdkit_error("cannot make room for the state");
-		return -1;
-	}
 	if (media_open_file(&drive.config.media, drive.media, &err) == 0 &&
 	    open_trace(&err) == 0)
 		drive.model = model_new(&drive.config, &err);
-	if (drive.model != NULL && load_state(&err) == 0)
+	if (drive.model != NULL && statefile_load(drive.state, drive.model,
+						  &drive.is_fresh, &err) == 0)
 		return 0;
 	nbdkit_error("%s: %s", drive.state, err.text);
 	return -1;
@@ -229,31 +213,6 @@ static int say_counters(void)
 	return say(line);
 }
 
-static int save_state(void)
-{
-	size_t length = power_save_state(drive.model, drive.state_buffer);
-	int fd = open(drive.state, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-		      0644);
-	ssize_t written = 0;
-
-	if (fd < 0)
-		return -errno;
-	written = write(fd, drive.state_buffer, length);
-	if (close(fd) != 0 || written != (ssize_t)length)
-		return -EIO;
-	return 0;
-}
-
-static bool is_anything_waiting(void)
-{
-	bool is_waiting = false;
-
-	(void)pthread_mutex_lock(&drive.table_lock);
-	is_waiting = drive.waiting != NULL;
-	(void)pthread_mutex_unlock(&drive.table_lock);
-	return is_waiting;
-}
-
 /* With the lock held no write gets any further: those that come now wait. */
 static void await_writes_in_flight(void)
 {
@@ -261,7 +220,7 @@ static void await_writes_in_flight(void)
 				      FAULT_TEARS_IN_FLIGHT) != NULL;
 	int waits = needs_them ? CUT_WAIT_IN_FLIGHT_MS : CUT_WAIT_MS;
 
-	for (; waits > 0 && !is_anything_waiting(); waits--)
+	for (; waits > 0 && !inflight_is_any(&drive.in_flight); waits--)
 		clock_sleep_ms(1);
 }
 
@@ -271,7 +230,7 @@ static void end_process(int rc)
 	char line[LINE_BYTES];
 
 	if (rc == 0)
-		rc = save_state();
+		rc = statefile_save(drive.state, drive.model);
 	if (rc == 0)
 		rc = say_counters();
 	if (rc != 0) {
@@ -281,22 +240,40 @@ static void end_process(int rc)
 	_exit(rc == 0 ? 0 : 1);
 }
 
+/* With the lock held; never returns. */
 static void cut(void)
 {
 	static struct damage_write writes[IN_FLIGHT_MAX];
 	size_t count = 0;
 
 	await_writes_in_flight();
-	(void)pthread_mutex_lock(&drive.table_lock);
-	for (const struct waiting *waiting = drive.waiting;
-	     waiting != NULL && count < IN_FLIGHT_MAX; waiting = waiting->next)
-		writes[count++] = waiting->write;
+	count = inflight_seize(&drive.in_flight, writes, IN_FLIGHT_MAX);
 	end_process(
 		power_cut(drive.model, writes, count, clock_monotonic_ns()));
 }
 
+/* The write that is waited for cuts the power itself, see drive_pwrite(). */
+static void cut_later(uint64_t writes, uint64_t within_ms)
+{
+	const uint64_t deadline =
+		clock_monotonic_ns() + within_ms * CLOCK_NS_PER_MS;
+
+	(void)pthread_mutex_lock(&drive.lock);
+	drive.cut_at_write = model_counters(drive.model)->writes + writes;
+	drive.is_cut_armed = true;
+	(void)pthread_mutex_unlock(&drive.lock);
+	while (clock_monotonic_ns() < deadline)
+		clock_sleep_ms(1);
+	(void)pthread_mutex_lock(&drive.lock);
+	cut();
+}
+
 static void obey(const char *line)
 {
+	uint64_t writes = 0, within_ms = 0;
+
+	if (sscanf(line, "cut %" SCNu64 " %" SCNu64, &writes, &within_ms) == 2)
+		cut_later(writes, within_ms);
 	(void)pthread_mutex_lock(&drive.lock);
 	if (strcmp(line, "cut\n") == 0)
 		cut();
@@ -328,6 +305,7 @@ static int drive_after_fork(void)
 	int rc = 0;
 
 	park_aborts();
+	drive.on_since_ns = clock_monotonic_ns();
 	power_on(drive.model, drive.is_fresh);
 	if (drive.control_fd < 0)
 		return 0;
@@ -342,7 +320,12 @@ static int drive_after_fork(void)
 
 static void *drive_open(int is_readonly)
 {
+	const uint64_t ready_ns =
+		drive.on_since_ns + drive.ready_ms * CLOCK_NS_PER_MS;
+
 	(void)is_readonly;
+	while (clock_monotonic_ns() < ready_ns)
+		clock_sleep_ms(1);
 	return NBDKIT_HANDLE_NOT_NEEDED;
 }
 
@@ -411,30 +394,10 @@ static int drive_pread(void *handle, void *buffer, uint32_t count,
 	return answer(rc);
 }
 
-static void enter(struct waiting *waiting)
-{
-	(void)pthread_mutex_lock(&drive.table_lock);
-	waiting->next = drive.waiting;
-	waiting->link = &drive.waiting;
-	if (waiting->next != NULL)
-		waiting->next->link = &waiting->next;
-	drive.waiting = waiting;
-	(void)pthread_mutex_unlock(&drive.table_lock);
-}
-
-static void leave(const struct waiting *waiting)
-{
-	(void)pthread_mutex_lock(&drive.table_lock);
-	*waiting->link = waiting->next;
-	if (waiting->next != NULL)
-		waiting->next->link = waiting->link;
-	(void)pthread_mutex_unlock(&drive.table_lock);
-}
-
 static int drive_pwrite(void *handle, const void *buffer, uint32_t count,
 			uint64_t offset, uint32_t flags)
 {
-	struct waiting waiting = {
+	struct inflight entry = {
 		.write = {.data = buffer,
 			  .length = count,
 			  .offset_bytes = offset,
@@ -448,25 +411,37 @@ static int drive_pwrite(void *handle, const void *buffer, uint32_t count,
 	(void)handle;
 	if (!is_whole)
 		return answer(-EINVAL);
-	enter(&waiting);
+	inflight_enter(&drive.in_flight, &entry);
 	(void)pthread_mutex_lock(&drive.lock);
-	rc = model_write(drive.model, &waiting.write, waiting.write.is_fua,
+	if (drive.is_cut_armed &&
+	    model_counters(drive.model)->writes >= drive.cut_at_write)
+		cut();
+	rc = model_write(drive.model, &entry.write, entry.write.is_fua,
 			 clock_monotonic_ns());
 	/* Inside the lock: a cut must not apply it a second time, over
 	 * something newer. */
-	leave(&waiting);
+	inflight_leave(&drive.in_flight, &entry);
 	(void)pthread_mutex_unlock(&drive.lock);
 	return answer(rc);
 }
 
 static int drive_flush(void *handle, uint32_t flags)
 {
+	struct flush flush;
 	int rc = 0;
 
 	(void)handle;
 	(void)flags;
 	(void)pthread_mutex_lock(&drive.lock);
-	rc = model_flush(drive.model, clock_monotonic_ns());
+	rc = flush_begin(drive.model, &flush, clock_monotonic_ns());
+	for (uint64_t ms = 0; ms < drive.flush_ms && rc == 0; ms++) {
+		(void)pthread_mutex_unlock(&drive.lock);
+		clock_sleep_ms(1);
+		(void)pthread_mutex_lock(&drive.lock);
+		rc = flush_step(drive.model, &flush);
+	}
+	if (rc == 0)
+		rc = flush_end(drive.model, &flush);
 	(void)pthread_mutex_unlock(&drive.lock);
 	return answer(rc);
 }

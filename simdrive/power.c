@@ -2,6 +2,7 @@
 #include "simdrive/power.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/bytes.h"
@@ -78,15 +79,12 @@ static int put_block(const struct model *model, const uint8_t *data,
 	return rc;
 }
 
-/* The oldest write may just have been on its way to the media. One that was
- * acknowledged as durable is left whole: its loss is to be seen as one. */
-static int drain_in_part(struct model *model)
+/* The oldest write may just have been on its way to the media. */
+static int drain_oldest_in_part(struct model *model)
 {
 	const struct cache_block *block = cache_oldest(model->cache);
 	const uint64_t request = block == NULL ? 0 : block->request;
 
-	if (faults_find(&model->config.faults, FAULT_TEARS_IN_FLIGHT) != NULL)
-		return 0; /* it tears what is in the cache itself */
 	if (block == NULL || model_is_promised(model, block) || coin(model))
 		return 0;
 	for (; block != NULL && block->request == request;
@@ -100,6 +98,45 @@ static int drain_in_part(struct model *model)
 			return rc;
 	}
 	return 0;
+}
+
+/* Of the writes in the cache, in order of arrival up to anywhere, or any. */
+static int drain_some(struct model *model, bool is_any)
+{
+	const struct cache_block *block = cache_oldest(model->cache);
+	uint64_t left = is_any ? UINT64_MAX
+			       : prng_below(&model->prng,
+					    cache_count(model->cache) + 1ULL);
+
+	for (; block != NULL && left > 0;
+	     block = cache_after(model->cache, block)) {
+		int rc = 0;
+
+		if (model_is_promised(model, block))
+			continue;
+		left--;
+		if (!is_any || coin(model))
+			rc = put_block(model, cache_data(model->cache, block),
+				       block->number, block->request);
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int drain_in_part(struct model *model)
+{
+	if (faults_find(&model->config.faults, FAULT_TEARS_IN_FLIGHT) != NULL)
+		return 0; /* it tears what is in the cache itself */
+	switch (model->config.cut_drain) {
+	case MODEL_CUT_OLDEST:
+		return drain_oldest_in_part(model);
+	case MODEL_CUT_PART:
+		return drain_some(model, false);
+	case MODEL_CUT_ANY:
+		return drain_some(model, true);
+	}
+	abort();
 }
 
 static int apply_in_part(struct model *model, const struct damage_write *write,
@@ -173,6 +210,8 @@ static void come_back(struct model *model)
 	model->is_biting =
 		faults_bite(&model->config.faults, model->counters.cuts);
 	model->promised_request = model->request;
+	model->flushes_under_way = 0;
+	model->flushing = 0;
 	model->bypass_next = 0;
 	cache_clear(model->cache);
 	if (model->history != NULL)

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -30,7 +31,8 @@
 #define PLUGIN_TIMEOUT_MS 60000
 #define CLIENT_TIMEOUT_MS 2000
 #define END_TIMEOUT_MS    10000
-#define ARGS_MAX          40
+#define ARGS_MAX          44
+#define CUT_WITHIN_MS_MAX 30000
 #define ARG_BYTES         (PATH_MAX + 64)
 
 struct supervisor {
@@ -130,6 +132,11 @@ static void build_args(struct args *args, const struct supervisor *supervisor,
 	args_add(args, "bypass=%ju", (uintmax_t)config->bypass_bytes);
 	args_add(args, "seed=%ju", (uintmax_t)config->seed);
 	args_add(args, "fault-every=%ju", (uintmax_t)config->fault_every);
+	args_add(args, "cut-drain=%u", config->cut_drain);
+	args_add(args, "flush-ms=%ju", (uintmax_t)config->flush_ms);
+	args_add(args, "ready-ms=%ju", (uintmax_t)config->ready_ms);
+	if (config->fault_cuts != NULL)
+		args_add(args, "fault-cuts=%s", config->fault_cuts);
 	for (unsigned int i = 0; i < config->fault_count; i++)
 		args_add(args, "fault=%s", config->faults[i]);
 	if (supervisor->trace[0] != '\0')
@@ -255,6 +262,19 @@ static int end_drive(struct supervisor *supervisor, const char *command,
 	return rc;
 }
 
+/* "cut", and "cut WRITES MILLISECONDS" with nothing behind it. */
+static bool is_cut(const char *command)
+{
+	uint64_t writes = 0, within_ms = 0;
+	int end = 0;
+
+	if (strcmp(command, "cut") == 0)
+		return true;
+	return sscanf(command, "cut %" SCNu64 " %" SCNu64 "%n", &writes,
+		      &within_ms, &end) == 2 &&
+	       command[end] == '\0' && within_ms <= CUT_WITHIN_MS_MAX;
+}
+
 static void obey(struct supervisor *supervisor, const char *command,
 		 char *answer)
 {
@@ -263,9 +283,9 @@ static void obey(struct supervisor *supervisor, const char *command,
 	int rc = 0;
 
 	(void)snprintf(answer, CONTROL_LINE_BYTES, "ok");
-	if (strcmp(command, "cut") == 0) {
+	if (is_cut(command)) {
 		if (is_on)
-			rc = end_drive(supervisor, "cut", &err);
+			rc = end_drive(supervisor, command, &err);
 	} else if (strcmp(command, "restore") == 0) {
 		if (!is_on)
 			rc = start_drive(supervisor, &err);

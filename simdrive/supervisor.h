@@ -31,6 +31,9 @@ struct supervisor_config {
 	uint64_t size_bytes; /* 0: as large as the media are */
 	uint64_t logical_block_bytes, cache_bytes, drain_ms;
 	bool drains_random;
+	unsigned int cut_drain; /* enum model_cut_drain */
+	uint64_t flush_ms, ready_ms;
+	const char *fault_cuts; /* NULL: all */
 	uint64_t spare_bytes, bypass_bytes, seed, fault_every;
 	const char *faults[SUPERVISOR_FAULTS_MAX]; /* NAME[=ARG] */
 	unsigned int fault_count;

@@ -58,7 +58,7 @@ head -c "$BYTES" /dev/urandom >"$TMP/data"
 # --help fits a screen.
 run simdrive --help
 expect_status 0
-[[ $(wc -l <"$TMP/out") -le 32 ]] || fail "help of more than 32 lines"
+[[ $(wc -l <"$TMP/out") -le 40 ]] || fail "help of more than 40 lines"
 [[ $(wc -L <"$TMP/out") -le 80 ]] || fail "help of more than 80 columns"
 
 # Two faults at the cut: each takes writes of its own.

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/prng.h"
+#include "simdrive/flush.h"
 #include "simdrive/power.h"
 
 #define SPARE_BYTES  (16U * 1024)
@@ -76,6 +77,7 @@ struct tracebench *tracebench_new(const struct faults *faults,
 		.cache_bytes = CACHE_BYTES,
 		.drain_ms = DRAIN_MS,
 		.drain_order = order,
+		.cut_drain = (enum model_cut_drain)(seed % 3),
 		.spare_bytes = SPARE_BYTES,
 		.bypass_bytes = BYPASS_BYTES,
 		.seed = seed,
@@ -203,6 +205,25 @@ int tracebench_write(struct tracebench *bench)
 	return expect_alive(bench, rc);
 }
 
+/* Slow, and with writes between its steps: each may be the end of the life. */
+static int do_flush(struct tracebench *bench)
+{
+	uint64_t steps = prng_below(&bench->prng, 4);
+	struct flush flush;
+	int rc = flush_begin(bench->model, &flush, bench->now_ns);
+
+	if (rc != 0)
+		return expect_alive(bench, rc);
+	for (; steps > 0 && rc == 0; steps--) {
+		rc = tracebench_write(bench);
+		if (rc == 0)
+			rc = flush_step(bench->model, &flush);
+		if (rc == 0)
+			rc = compare(bench);
+	}
+	return rc == 0 ? flush_end(bench->model, &flush) : rc;
+}
+
 static int take_step(struct tracebench *bench)
 {
 	uint64_t chance = prng_below(&bench->prng, 100);
@@ -212,8 +233,7 @@ static int take_step(struct tracebench *bench)
 	if (chance < 50)
 		return tracebench_write(bench);
 	if (chance < 62)
-		return expect_alive(bench,
-				    model_flush(bench->model, bench->now_ns));
+		return do_flush(bench);
 	if (chance < 96) {
 		range = draw_write(bench, NULL, TRACEBENCH_WRITE_MAX);
 		return do_read(bench, range.offset_bytes, range.length);

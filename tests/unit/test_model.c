@@ -44,6 +44,19 @@ static struct model_config config_of(uint64_t cache_blocks)
 	};
 }
 
+static struct model *drive_that_stops_at(enum model_cut_drain cut_drain)
+{
+	struct model_config config = config_of(64);
+	struct model *model = NULL;
+	struct err err;
+
+	config.cut_drain = cut_drain;
+	model = model_new(&config, &err);
+	assert_non_null(model);
+	memset(media, 0, sizeof(media));
+	return model;
+}
+
 static struct model *drive_of(uint64_t cache_blocks)
 {
 	struct model_config config = config_of(cache_blocks);
@@ -240,6 +253,62 @@ static void p3_write_in_flight_tears_only_between_logical_blocks(void **state)
 	model_free(model);
 }
 
+/* Four writes of four blocks; bit n of the result: block n is there. */
+static unsigned int survivors(struct model *model)
+{
+	unsigned int bits = 0;
+
+	memset(media, 0, sizeof(media));
+	put(model, 2, 1, 9, true, 0);
+	for (uint64_t i = 0; i < 4; i++)
+		put(model, 4 * i + 16, 4, 7, false, 0);
+	assert_int_equal(power_cut(model, NULL, 0, 0), 0);
+	assert_int_equal(get(model, 2, 0), 9);
+	for (uint64_t b = 0; b < 16; b++)
+		bits |= (unsigned int)(get(model, b + 16, 0) == 7) << b;
+	return bits;
+}
+
+static void p3_partial_drain_stops_anywhere_in_order(void **state)
+{
+	struct model *model = drive_that_stops_at(MODEL_CUT_PART);
+	bool seen[17] = {false};
+
+	(void)state;
+	for (int round = 0; round < 400; round++) {
+		unsigned int bits = survivors(model);
+		unsigned int count = 0;
+
+		while (bits >> count & 1)
+			count++;
+		assert_int_equal(bits, (1U << count) - 1);
+		seen[count] = true;
+	}
+	for (int count = 0; count <= 16; count++)
+		assert_true(seen[count]);
+	model_free(model);
+}
+
+static void p3_cut_may_leave_any_blocks_of_what_was_not_promised(void **state)
+{
+	struct model *model = drive_that_stops_at(MODEL_CUT_ANY);
+	unsigned int ever = 0, always = 0xffff;
+	bool has_hole = false;
+
+	(void)state;
+	for (int round = 0; round < 100; round++) {
+		unsigned int bits = survivors(model);
+
+		ever |= bits;
+		always &= bits;
+		has_hole |= (bits & (bits + 1)) != 0;
+	}
+	assert_int_equal(ever, 0xffff);
+	assert_int_equal(always, 0);
+	assert_true(has_hole);
+	model_free(model);
+}
+
 static void p6_cut_leaves_data_at_rest_alone(void **state)
 {
 	struct model *model = drive_of(64);
@@ -348,6 +417,9 @@ int main(void)
 		cmocka_unit_test(write_larger_than_the_cache_is_taken),
 		cmocka_unit_test(
 			p3_write_in_flight_tears_only_between_logical_blocks),
+		cmocka_unit_test(p3_partial_drain_stops_anywhere_in_order),
+		cmocka_unit_test(
+			p3_cut_may_leave_any_blocks_of_what_was_not_promised),
 		cmocka_unit_test(p6_cut_leaves_data_at_rest_alone),
 		cmocka_unit_test(same_seed_loses_the_same),
 		cmocka_unit_test(orderly_stop_drains_everything),
