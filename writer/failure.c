@@ -6,6 +6,7 @@
 
 #include "common/base/err.h"
 #include "common/format/run.h"
+#include "common/target/elision.h"
 #include "common/target/target.h"
 #include "writer/wstop.h"
 
@@ -56,11 +57,11 @@ void failure_of_queue(const struct failure_place *place, int errnum,
 
 void failure_of_elision(const struct failure_place *place)
 {
+	char text[ELISION_TEXT_BYTES];
 	struct err err;
 
-	(void)err_set(&err,
-		      "the system has stopped sending flushes to %s: its "
-		      "queue/write_cache was switched to \"write through\"",
-		      target_name(place->target));
+	elision_tell(place->target, text, sizeof(text));
+	(void)err_set(&err, "the system has stopped sending flushes to %s: %s",
+		      target_name(place->target), text);
 	wstop_fail(place->stop, &err, false);
 }

@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/err.h"
 #include "common/format/record.h"
+#include "common/target/elision.h"
 #include "common/target/target.h"
 #include "writer/wstop.h"
 
@@ -122,6 +123,8 @@ static int check_stop(struct fill *fill, struct err *err)
 
 static int flush(struct fill *fill, struct err *err)
 {
+	char text[ELISION_TEXT_BYTES];
+
 	if (!target_info(fill->target)->has_flush)
 		return 0;
 	target_queue_flush(fill->queue, TAG_FLUSH);
@@ -131,13 +134,11 @@ static int flush(struct fill *fill, struct err *err)
 	while (fill->flying > 0)
 		if (reap(fill, err) < 0)
 			return -1;
-	if (!target_is_write_back(fill->target)) /* P9 */
-		return err_set(err,
-			       "the fill of %s was not flushed: its "
-			       "queue/write_cache was switched to \"write "
-			       "through\"",
-			       target_name(fill->target));
-	return 0;
+	if (target_is_write_back(fill->target))
+		return 0;
+	elision_tell(fill->target, text, sizeof(text)); /* P9 */
+	return err_set(err, "the fill of %s was not flushed: %s",
+		       target_name(fill->target), text);
 }
 
 static int write_slots(struct fill *fill, struct err *err)

@@ -186,6 +186,7 @@ static int begin_new(struct writer *writer, struct err *err)
 	if (wsettings_new_run(writer->settings, info, run, err) < 0 ||
 	    wsettings_cycle(writer->settings, info, run, &writer->before,
 			    &writer->result->cycle, err) < 0 ||
+	    wsettings_flushes(writer->settings, writer->target, err) < 0 ||
 	    guard(writer, err) < 0 || open_log(writer, err) < 0 ||
 	    ackclient_start(writer->acks, run->streams, err) < 0)
 		return -1;
@@ -223,6 +224,7 @@ static int begin_again(struct writer *writer, struct err *err)
 		    0 ||
 	    wsettings_cycle(writer->settings, info, run, &writer->before,
 			    &writer->result->cycle, err) < 0 ||
+	    wsettings_flushes(writer->settings, writer->target, err) < 0 ||
 	    ackclient_start(writer->acks, run->streams, err) < 0)
 		return -1;
 	wsummary_run(run);

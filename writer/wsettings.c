@@ -9,9 +9,11 @@
 
 #include "common/base/clock.h"
 #include "common/base/err.h"
+#include "common/target/elision.h"
 #include "common/target/target.h"
 #include "writer/ackclient.h"
 #include "writer/durable.h"
+#include "writer/wprogress.h"
 
 #define FLUSH_COUNT_MAX (DURABLE_WINDOW / 2) /* the window fills before */
 #define FLUSH_MS_MAX    3600000
@@ -267,14 +269,6 @@ static int check_abilities(const struct wsettings *settings,
 	if (settings->sync <= ACKBODY_SYNC_FLUSH_MS && !info->has_flush)
 		return err_set(err, "--sync %s: %s cannot be asked to flush",
 			       settings->sync_text, settings->target);
-	/* P9: no verdict could come of it. The fill is flushed, too. */
-	if (!info->is_write_back &&
-	    (settings->sync != ACKBODY_SYNC_NONE || !settings->is_resume))
-		return err_set(err,
-			       "--sync %s: the system believes that %s has no "
-			       "volatile cache, so no flush would reach it"
-			       "\nhint: see queue/write_cache of the device",
-			       settings->sync_text, settings->target);
 	if (run->block_bytes > info->max_request_bytes)
 		return err_set(err,
 			       "%s takes at most %u bytes at once, not "
@@ -291,6 +285,30 @@ static int check_abilities(const struct wsettings *settings,
 			run->streams, (unsigned long long)settings->queue_depth,
 			run->block_bytes, (unsigned long long)(bytes >> 20),
 			WSETTINGS_BUFFERS_MAX >> 20);
+	return 0;
+}
+
+int wsettings_flushes(const struct wsettings *settings,
+		      const struct target *target, struct err *err)
+{
+	const char *unknown = elision_unknown(target);
+	char text[ELISION_TEXT_BYTES];
+
+	/* The fill is flushed, too. */
+	if (settings->sync == ACKBODY_SYNC_NONE && settings->is_resume)
+		return 0;
+	if (!target_info(target)->is_write_back) {
+		elision_tell(target, text, sizeof(text));
+		return err_set(err, "--sync %s: no flush would reach %s: %s",
+			       settings->sync_text, settings->target, text);
+	}
+	if (unknown[0] == '\0')
+		return 0;
+	(void)snprintf(text, sizeof(text),
+		       "whether a flush gets through below %.80s cannot be "
+		       "asked: %s",
+		       settings->target, unknown);
+	wprogress_note(text);
 	return 0;
 }
 

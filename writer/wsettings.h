@@ -14,6 +14,7 @@
 
 struct ackclient_before;
 struct err;
+struct target;
 struct target_info;
 
 #define WSETTINGS_BUFFERS_MAX (48ULL * 1024 * 1024)
@@ -55,6 +56,13 @@ int wsettings_new_run(const struct wsettings *settings,
 int wsettings_resume_run(const struct wsettings *settings,
 			 const struct target_info *info, const struct run *run,
 			 struct err *err);
+
+/*
+ * Refuses a drive that flushes do not reach, where there is anything to flush:
+ * no verdict could come of it (P9). Tells what could not be asked.
+ */
+int wsettings_flushes(const struct wsettings *settings,
+		      const struct target *target, struct err *err);
 
 /* The cycle that follows what the log says already. Refuses what TARGET or
  * memory cannot do. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/target/identity.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -11,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SLAVE_LEVELS_MAX 8 /* dm on md on dm ... */
 #define VPD_HEADER_BYTES 4
 
 void identity_clean(const char *from, size_t count, char *to, size_t room)
@@ -171,45 +169,6 @@ static void add_partition(struct identity *identity)
 			       sizeof(identity->serial) - used, "%s", tail);
 }
 
-static const char *last_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash == NULL ? path : slash + 1;
-}
-
-/* Keeps in FOUND the name of a loop device that is, or lies below, FOLDER and
- * reads its backing file through the page cache. */
-static void find_cached_loop(const char *folder, int level, char *found,
-			     size_t room)
-{
-	char path[PATH_MAX];
-	char value[16];
-	const struct dirent *entry;
-	DIR *slaves;
-
-	if (read_text(folder, "loop/dio", value, sizeof(value)) &&
-	    strcmp(value, "1") != 0)
-		(void)snprintf(found, room, "%s", last_name(folder));
-	if (level == SLAVE_LEVELS_MAX || found[0] != '\0' ||
-	    snprintf(path, sizeof(path), "%s/slaves", folder) >=
-		    (int)sizeof(path))
-		return;
-	slaves = opendir(path);
-	if (slaves == NULL)
-		return;
-	while ((entry = readdir(slaves)) != NULL && found[0] == '\0') {
-		char slave[PATH_MAX + 264];
-		char real[PATH_MAX];
-
-		(void)snprintf(slave, sizeof(slave), "%s/%s", path,
-			       entry->d_name);
-		if (entry->d_name[0] != '.' && realpath(slave, real) != NULL)
-			find_cached_loop(real, level + 1, found, room);
-	}
-	(void)closedir(slaves); /* nothing was written */
-}
-
 int identity_read(const char *sysfs, unsigned int major, unsigned int minor,
 		  struct identity *identity)
 {
@@ -234,10 +193,5 @@ int identity_read(const char *sysfs, unsigned int major, unsigned int minor,
 	if (identity->text[0] == '\0')
 		read_loop(identity->disk, identity);
 	add_partition(identity);
-	(void)read_text(identity->disk, "queue/write_cache", value,
-			sizeof(value)); /* "" where there is no such file */
-	identity->is_write_back = strcmp(value, "write back") == 0;
-	find_cached_loop(identity->disk, 0, identity->cached_loop,
-			 sizeof(identity->cached_loop));
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * identity - what sysfs says about a block device: by what it is known again
- * after a power cut (P10), and what the kernel believes about it.
+ * after a power cut (P10).
  *
  * It reads small files under SYSFS ("/sys"; a made-up folder in the tests) and
  * nothing else. A /dev name is never part of an identity: it moves.
@@ -28,10 +28,6 @@ struct identity {
 	char node[IDENTITY_PATH_BYTES]; /* folder of this very device */
 	char disk[IDENTITY_PATH_BYTES]; /* folder of the whole drive */
 	bool is_partition;
-	bool is_write_back; /* FLUSH is sent to the drive, not dropped */
-	/* A loop device here or below (dm, md) goes through the page cache of
-	 * its backing file: its kernel name, else "" (P10). */
-	char cached_loop[64];
 };
 
 /* 0, or -1 where sysfs has no such device. */

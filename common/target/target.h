@@ -38,8 +38,9 @@ struct target_info {
 	bool has_fua;   /* a FUA write can be asked for */
 	/*
 	 * False where a FLUSH never reaches the drive, because the system
-	 * believes that it has no volatile cache (queue/write_cache says "write
-	 * through") or the NBD server takes no FLUSH. True for files.
+	 * believes that it, or something below it, has no volatile cache
+	 * (queue/write_cache says "write through", see stack.h), or the NBD
+	 * server takes no FLUSH.
 	 */
 	bool is_write_back;
 	uint32_t max_request_bytes; /* of one read or write (asserted) */

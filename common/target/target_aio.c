@@ -26,6 +26,7 @@
 #include "common/base/clock.h"
 #include "common/base/err.h"
 #include "common/target/identity.h"
+#include "common/target/stack.h"
 #include "common/target/target_ops.h"
 #include "common/target/usage.h"
 
@@ -37,8 +38,8 @@ static_assert(sizeof(void *) == sizeof(uint64_t), "a tag travels in iocb.data");
 
 struct aio_target {
 	struct target base;
-	char node[64];   /* in sysfs, of the drive below; "" unknown */
-	int write_cache; /* sysfs file of a block device's queue, or -1 */
+	char node[64]; /* in sysfs, of the drive below; "" unknown */
+	struct stack *stack;
 };
 
 struct aio_queue {
@@ -123,15 +124,6 @@ static int refuse_cached_loop(const char *name, const char *loop,
 		       name, loop, loop);
 }
 
-static int open_write_cache(const struct identity *identity)
-{
-	char path[IDENTITY_PATH_BYTES + 32];
-
-	(void)snprintf(path, sizeof(path), "%s/queue/write_cache",
-		       identity->disk);
-	return open(path, O_RDONLY | O_CLOEXEC);
-}
-
 static int inspect_block(struct aio_target *target, const char *name,
 			 const struct stat *status, struct err *err)
 {
@@ -149,10 +141,7 @@ static int inspect_block(struct aio_target *target, const char *name,
 	if (identity_read("/sys", major(status->st_rdev),
 			  minor(status->st_rdev), &identity) == -1)
 		return 0; /* no sysfs: nothing is known, and "" says so */
-	if (identity.cached_loop[0] != '\0')
-		return refuse_cached_loop(name, identity.cached_loop, err);
-	info->is_write_back = identity.is_write_back;
-	target->write_cache = open_write_cache(&identity);
+	info->is_write_back = stack_is_write_back(target->stack);
 	memcpy(info->identity, identity.text, sizeof(info->identity));
 	if (identity.serial[0] != '\0')
 		memcpy(info->erase_name, identity.serial,
@@ -184,18 +173,13 @@ static int inspect_file(struct aio_target *target, const char *name,
 			const struct stat *status, struct err *err)
 {
 	struct target_info *info = &target->base.info;
-	struct identity below;
 	struct statfs system;
 
 	info->size_bytes = (uint64_t)status->st_size;
 	info->logical_block_bytes = direct_alignment(target->base.fd);
-	info->is_write_back = true;
+	info->is_write_back = stack_is_write_back(target->stack);
 	if (info->logical_block_bytes == 0)
 		return open_failed(name, target->base.mode, EINVAL, err);
-	if (identity_read("/sys", major(status->st_dev), minor(status->st_dev),
-			  &below) == 0 &&
-	    below.cached_loop[0] != '\0')
-		return refuse_cached_loop(name, below.cached_loop, err);
 	if (fstatfs(target->base.fd, &system) == -1)
 		return open_failed(name, target->base.mode, errno, err);
 	/* Not the device's number, which is another after a power cycle. */
@@ -206,6 +190,21 @@ static int inspect_file(struct aio_target *target, const char *name,
 		       (unsigned long long)status->st_ino);
 	(void)snprintf(info->erase_name, sizeof(info->erase_name), "%s", name);
 	return 0;
+}
+
+static int inspect_stack(struct aio_target *target, const char *name,
+			 const struct stat *status, struct err *err)
+{
+	const char *loop;
+
+	if (S_ISBLK(status->st_mode))
+		target->stack = stack_of_device("/sys", status->st_rdev);
+	else
+		target->stack = stack_of_file("/sys", target->base.fd);
+	if (target->stack == NULL)
+		return err_sys(err, ENOMEM, "cannot open %s", name);
+	loop = stack_cached_loop(target->stack);
+	return loop[0] == '\0' ? 0 : refuse_cached_loop(name, loop, err);
 }
 
 static void find_node(struct aio_target *target, const struct stat *status)
@@ -234,13 +233,13 @@ static struct target *aio_open(const char *name, enum target_mode mode,
 	if (target->base.fd == -1)
 		goto fail_memory;
 	target->base.mode = mode;
-	target->write_cache = -1;
 	target->base.info.has_flush = true;
 	target->base.info.has_fua = true;
 	target->base.info.max_request_bytes = REQUEST_BYTES_MAX;
-	if (S_ISBLK(status.st_mode))
+	result = inspect_stack(target, name, &status, err);
+	if (result == 0 && S_ISBLK(status.st_mode))
 		result = inspect_block(target, name, &status, err);
-	else
+	else if (result == 0)
 		result = inspect_file(target, name, &status, err);
 	if (result == -1)
 		goto fail;
@@ -251,9 +250,8 @@ static struct target *aio_open(const char *name, enum target_mode mode,
 	find_node(target, &status);
 	return &target->base;
 fail:
-	if (target->write_cache != -1)
-		(void)close(target->write_cache); /* was only read */
-	(void)close(target->base.fd);             /* nothing was written */
+	stack_close(target->stack);
+	(void)close(target->base.fd); /* nothing was written */
 fail_memory:
 	free(target);
 	return NULL;
@@ -261,26 +259,23 @@ fail_memory:
 
 static void aio_close(struct target *target)
 {
-	const struct aio_target *aio = (const struct aio_target *)target;
+	struct aio_target *aio = (struct aio_target *)target;
 
-	if (aio->write_cache != -1)
-		(void)close(aio->write_cache); /* was only read */
+	stack_close(aio->stack);
 	(void)close(target->fd); /* every write told its own result */
 	free(target);
 }
 
 static bool aio_is_write_back(const struct target *target)
 {
-	static const char wanted[] = "write back";
 	const struct aio_target *aio = (const struct aio_target *)target;
-	char text[sizeof(wanted)];
 
-	if (aio->write_cache == -1)
-		return target->info.is_write_back;
-	/* A file of sysfs is made anew at each read from its beginning. */
-	return pread(aio->write_cache, text, sizeof(text), 0) >=
-		       (ssize_t)sizeof(wanted) - 1 &&
-	       memcmp(text, wanted, sizeof(wanted) - 1) == 0;
+	return stack_is_write_back(aio->stack);
+}
+
+static const struct stack *aio_stack(const struct target *target)
+{
+	return ((const struct aio_target *)target)->stack;
 }
 
 static bool aio_is_gone(const struct target *target)
@@ -426,6 +421,7 @@ const struct target_ops target_aio_ops = {
 	.close = aio_close,
 	.is_gone = aio_is_gone,
 	.is_write_back = aio_is_write_back,
+	.stack = aio_stack,
 	.queue_open = aio_queue_open,
 	.queue_close = aio_queue_close,
 	.submit = aio_submit,

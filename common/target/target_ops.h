@@ -64,6 +64,8 @@ struct target_ops {
 	bool (*is_gone)(const struct target *target);
 	/* NULL where info says it once and for all. */
 	bool (*is_write_back)(const struct target *target);
+	/* What lies below it; NULL where the system does not know. */
+	const struct stack *(*stack)(const struct target *target);
 	/* Both for the engine's own fields; target.c frees nothing itself. */
 	struct target_queue *(*queue_open)(struct target *target,
 					   unsigned int depth, struct err *err);

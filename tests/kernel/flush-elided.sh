@@ -46,7 +46,7 @@ run_apart 60 writer --target "$LOOP" --erase "$LOOP" --acklog "$ACKLOG" \
 	--sync none --count 300 --block-size 16k
 if [[ $status != 0 ]]; then
 	expect_status 2
-	expect_err "no flush would reach it"
+	expect_err "no flush would reach $LOOP"
 	drive_detach
 	exit 0
 fi

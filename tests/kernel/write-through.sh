@@ -19,8 +19,8 @@ for sync in flush:16 flush:5ms fua; do
 	run_apart 60 writer --target "$LOOP" --erase "$LOOP" \
 		--acklog "$ACKLOG" --sync "$sync" --count 100 --block-size 16k
 	expect_status 2
-	expect_err "no flush would reach it"
-	expect_err 'hint: see queue/write_cache'
+	expect_err "no flush would reach $LOOP"
+	expect_err "hint: .*>/sys/block/${LOOP#/dev/}/queue/write_cache"
 done
 [[ $(sim_counter writes) == 0 ]] || fail "it wrote all the same"
 
@@ -34,7 +34,7 @@ if [[ $(cat "/sys/block/${LOOP#/dev/}/queue/write_cache") == *through ]]; then
 	run_apart 60 writer --target "$LOOP" --erase "$LOOP" \
 		--acklog "$ACKLOG" --count 100
 	expect_status 2
-	expect_err "no flush would reach it"
+	expect_err "no flush would reach $LOOP"
 fi
 queue_says 'write back'
 run_apart 60 writer --target "$LOOP" --erase "$LOOP" --acklog "$ACKLOG" \

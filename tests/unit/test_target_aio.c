@@ -305,7 +305,7 @@ static void a_file_says_what_it_is(void **state)
 
 	assert_true(info->size_bytes == FILE_BYTES);
 	assert_true(info->logical_block_bytes >= 512);
-	assert_true(info->has_flush && info->has_fua && info->is_write_back);
+	assert_true(info->has_flush && info->has_fua);
 	assert_false(info->is_block_device || info->is_nbd);
 	assert_memory_equal(info->identity, "file:", 5);
 	assert_string_equal(info->erase_name, bench->path);
