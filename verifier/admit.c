@@ -25,6 +25,20 @@ static bool is_right(const struct admit_label *label, const struct run *run)
 	return label->state == ADMIT_COPY_GOOD && is_same_run(&label->run, run);
 }
 
+/* What was in the label's place before RUN's own (writer/fill.c). */
+static bool is_own_claim(const struct admit_label *label, const struct run *run)
+{
+	struct run claimed = label->run;
+	size_t i;
+
+	if (label->state != ADMIT_COPY_GOOD || label->run.is_filled)
+		return false;
+	for (i = 0; i < RUN_ID_BYTES; i++)
+		claimed.id[i] ^= 0xff;
+	claimed.is_filled = run->is_filled;
+	return is_same_run(&claimed, run);
+}
+
 int admit_check_drive(const struct run *run, const struct admit_drive *drive,
 		      struct err *err)
 {
@@ -58,33 +72,77 @@ int admit_check_drive(const struct run *run, const struct admit_drive *drive,
 	return 0;
 }
 
+/*
+ * Another run's own label, not a claim, whose twin was where RUN's twin is. A
+ * run that was begun behind RUN would have put its claim over both, one that
+ * was before has been overwritten by RUN's: in either case a label that had
+ * been flushed has come undone.
+ */
+static bool is_left_over(const struct admit_label *label, const struct run *run)
+{
+	return label->state == ADMIT_COPY_GOOD && label->run.is_filled &&
+	       label->run.offset_bytes == run->offset_bytes &&
+	       label->run.size_bytes == run->size_bytes &&
+	       memcmp(label->run.id, run->id, RUN_ID_BYTES) != 0;
+}
+
+/* A good label that is not RUN's, beside one that is or a log that knows that
+ * they were flushed, and that says nothing against RUN. */
+static bool is_explained(const struct admit_label *label, const struct run *run,
+			 bool was_labelled, bool has_right)
+{
+	if (is_own_claim(label, run))
+		return was_labelled || has_right;
+	return has_right && is_left_over(label, run);
+}
+
+/* LABEL is of another run, or describes this one otherwise. */
+static int refuse_label(const struct run *run, const struct admit_drive *drive,
+			const struct admit_label *label, bool has_right,
+			struct err *err)
+{
+	char wanted[RUN_ID_TEXT_BYTES], found[RUN_ID_TEXT_BYTES];
+
+	run_id_text(run->id, wanted);
+	run_id_text(label->run.id, found);
+	if (strcmp(found, wanted) == 0)
+		return err_set(err,
+			       "the label on %s describes run %s otherwise "
+			       "than the log does\nhint: take the log that the "
+			       "writer made",
+			       drive->name, wanted);
+	if (has_right)
+		return err_set(err,
+			       "one label on %s is of run %s, the other of run "
+			       "%s: the region was begun for another run"
+			       "\nhint: verify a run before the next one is "
+			       "begun in its region",
+			       drive->name, wanted, found);
+	return err_set(err,
+		       "the log is of run %s, but the label on %s is of run %s"
+		       "\nhint: name that run's log with --acklog",
+		       wanted, drive->name, found);
+}
+
 int admit_decide(const struct run *run, const struct admit_drive *drive,
 		 const struct admit_label labels[2], struct err *err)
 {
-	char wanted[RUN_ID_TEXT_BYTES], found[RUN_ID_TEXT_BYTES];
+	bool has_right = is_right(&labels[0], run) || is_right(&labels[1], run);
+	char wanted[RUN_ID_TEXT_BYTES];
 	unsigned int copy;
 
 	if (admit_check_drive(run, drive, err) < 0)
 		return -1;
-	if (is_right(&labels[0], run) || is_right(&labels[1], run))
+	for (copy = 0; copy < 2; copy++) {
+		const struct admit_label *label = &labels[copy];
+
+		if (label->state == ADMIT_COPY_GOOD && !is_right(label, run) &&
+		    !is_explained(label, run, drive->was_labelled, has_right))
+			return refuse_label(run, drive, label, has_right, err);
+	}
+	if (has_right)
 		return 0;
 	run_id_text(run->id, wanted);
-	for (copy = 0; copy < 2; copy++) {
-		if (labels[copy].state != ADMIT_COPY_GOOD)
-			continue;
-		run_id_text(labels[copy].run.id, found);
-		if (strcmp(found, wanted) == 0)
-			return err_set(err,
-				       "the label on %s describes run %s "
-				       "otherwise than the log does\nhint: "
-				       "take the log that the writer made",
-				       drive->name, wanted);
-		return err_set(err,
-			       "the log is of run %s, but the label on %s is "
-			       "of run %s\nhint: name that run's log with "
-			       "--acklog",
-			       wanted, drive->name, found);
-	}
 	if (run->identity[0] == '\0' || drive->identity[0] == '\0')
 		return err_set(err,
 			       "no label of run %s can be read on %s, and "
@@ -104,6 +162,8 @@ static enum admit_copy state_of_read(enum judge_read read)
 		return ADMIT_COPY_HUNG;
 	case JUDGE_READ_GONE:
 		return ADMIT_COPY_GONE;
+	case JUDGE_READ_UNJUDGED:
+		return ADMIT_COPY_UNJUDGED;
 	case JUDGE_READ_OK:
 		break;
 	}
@@ -174,6 +234,23 @@ int admit_read_labels(struct reader *reader, const struct run *run,
 	return 0;
 }
 
+int admit_ask_again(struct reader *reader, const struct run *run,
+		    struct admit_label labels[2], struct err *err)
+{
+	unsigned int copy;
+	int result = 0;
+
+	for (copy = 0; copy < 2 && result == 0; copy++) {
+		if (labels[copy].state != ADMIT_COPY_HUNG)
+			continue;
+		reader_ask_second(reader);
+		result = read_label(reader, run_label_offset(run, copy),
+				    &labels[copy], err);
+		reader_ask_first(reader);
+	}
+	return result;
+}
+
 static int take_run(struct reader *reader, uint64_t at, uint64_t offset_bytes,
 		    struct admit_label *label, struct err *err)
 {
@@ -210,6 +287,25 @@ static int find_second(struct reader *reader, uint64_t offset_bytes,
 	return result;
 }
 
+/* The first copy may be the claim of the run that the second one names. */
+static int prefer_claimant(struct reader *reader, struct run *run,
+			   struct admit_label labels[2], struct err *err)
+{
+	const struct target_info *info = target_info(reader->target);
+	const uint64_t at = run_label_offset(run, 1);
+
+	if (run->is_filled || at > info->size_bytes ||
+	    info->size_bytes - at < RUN_LABEL_BYTES ||
+	    at % reader->block_bytes != 0)
+		return 0;
+	if (read_label(reader, at, &labels[1], err) < 0)
+		return -1;
+	if (labels[1].state == ADMIT_COPY_GOOD &&
+	    is_own_claim(&labels[0], &labels[1].run))
+		*run = labels[1].run;
+	return 0;
+}
+
 int admit_find_run(struct reader *reader, uint64_t offset_bytes,
 		   struct run *run, struct admit_label labels[2],
 		   struct err *err)
@@ -235,7 +331,7 @@ int admit_find_run(struct reader *reader, uint64_t offset_bytes,
 			       "region's place with --offset",
 			       target_name(reader->target), offset_bytes);
 	*run = labels[copy].run;
-	return 0;
+	return copy == 0 ? prefer_claimant(reader, run, labels, err) : 0;
 }
 
 bool admit_is_read(const struct admit_label *label)
@@ -257,7 +353,7 @@ bool admit_finding(const struct run *run, const struct admit_label *label,
 		[ADMIT_COPY_GONE] = VERDICT_GONE,
 	};
 
-	if (is_right(label, run))
+	if (is_right(label, run) || label->state == ADMIT_COPY_UNJUDGED)
 		return false;
 	*finding = (struct finding){
 		.class = classes[label->state],

@@ -26,6 +26,7 @@ enum admit_copy {
 	ADMIT_COPY_UNREADABLE,
 	ADMIT_COPY_HUNG,
 	ADMIT_COPY_GONE,
+	ADMIT_COPY_UNJUDGED, /* P9: not asked for, or not often enough */
 };
 
 struct admit_label {
@@ -39,11 +40,16 @@ struct admit_drive { /* what is known of the drive that was opened */
 	const char *identity; /* "" unknown */
 	uint64_t size_bytes;
 	uint32_t logical_block_bytes;
+	bool was_labelled; /* the log says that the labels had been flushed */
 };
 
 /*
  * 0: RUN's region on DRIVE may be judged. -1: no verdict, err says why. RUN is
  * the log's, or where there is no log the label's own.
+ *
+ * P9: one label of another run, or its claim, says that the region was begun
+ * for that run since; or the drive brought it back, which cannot be told apart.
+ * The claim of RUN itself is older than its labels.
  */
 int admit_decide(const struct run *run, const struct admit_drive *drive,
 		 const struct admit_label labels[2], struct err *err);
@@ -57,6 +63,13 @@ int admit_check_drive(const struct run *run, const struct admit_drive *drive,
 int admit_read_labels(struct reader *reader, const struct run *run,
 		      struct admit_label labels[2], struct err *err);
 
+/*
+ * P9: asks the second question (reader.h) to a copy that did not answer the
+ * first; what it answers now takes the place of its silence. -1: as above.
+ */
+int admit_ask_again(struct reader *reader, const struct run *run,
+		    struct admit_label labels[2], struct err *err);
+
 /* For a drive without a log: the run of the label whose region begins at
  * OFFSET_BYTES, by its first copy or where that is damaged by its second. What
  * was read of either stays in LABELS. */
@@ -64,7 +77,8 @@ int admit_find_run(struct reader *reader, uint64_t offset_bytes,
 		   struct run *run, struct admit_label labels[2],
 		   struct err *err);
 
-/* What is wrong with copy COPY as a finding; false where nothing is. */
+/* What is wrong with copy COPY as a finding; false where nothing is, or nothing
+ * is known. Right only where admit_decide() has let LABEL pass. */
 bool admit_finding(const struct run *run, const struct admit_label *label,
 		   unsigned int copy, struct finding *finding);
 

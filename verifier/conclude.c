@@ -75,6 +75,11 @@ static void say_kept(struct result *result)
 			       result->tally.capped);
 		return;
 	}
+	if (result->dropped > 0 && !result->has_log) {
+		conclude_none(result, "the drive's own records are of more "
+				      "cycles than can be kept in memory");
+		return;
+	}
 	result->answer = ANSWER_KEPT;
 	if (!result->was_promised) {
 		result->status = CONCLUDE_NOT_SHOWN;
@@ -118,6 +123,13 @@ void conclude(struct result *result)
 			      "writer of this run is still at work");
 		return;
 	}
+	if (result->log_doubt[0] != '\0') {
+		conclude_none(result, "");
+		(void)snprintf(result->reason, sizeof(result->reason),
+			       "the log changed while the drive was read: %s",
+			       result->log_doubt);
+		return;
+	}
 	if (result->tally.has_impossible) { /* P9 */
 		say_impossible(result);
 		return;
@@ -141,7 +153,9 @@ void conclude(struct result *result)
 	if (result->unscanned_bytes > 0) {
 		conclude_none(result, "");
 		(void)snprintf(result->reason, sizeof(result->reason),
-			       "%" PRIu64 " bytes were never read",
+			       "%" PRIu64
+			       " bytes were never read, or not asked "
+			       "for often enough",
 			       result->unscanned_bytes);
 		return;
 	}

@@ -38,10 +38,13 @@ struct result {
 	uint32_t cycle; /* 0 unknown */
 	struct logpass log;
 	uint64_t durable_log, durable_media, durable_all;
-	uint64_t forgotten; /* of the ledger */
-	bool was_promised;  /* anything at all */
-	bool has_log_grown; /* while the drive was read */
-	bool is_unsettled;  /* media proof still grew after the last scan */
+	uint64_t forgotten;  /* of the ledger */
+	bool was_promised;   /* anything at all */
+	bool has_log_grown;  /* by a writer's words, while the drive was read */
+	char log_doubt[256]; /* what else became of it meanwhile; or "" */
+	bool is_cut_asked, is_cut_seen; /* in the log of this cycle (P11) */
+	uint64_t dropped;  /* media proof that there was no room for */
+	bool is_unsettled; /* media proof still grew after the last scan */
 	struct tally tally;
 	struct findings findings;
 	uint64_t unstable;      /* findings */

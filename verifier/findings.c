@@ -114,6 +114,12 @@ static bool is_calm(const struct judge_input *input,
 	       !outcome->is_impossible;
 }
 
+static bool is_unjudged(const struct judge_input *input, size_t atom)
+{
+	return input->reads != NULL &&
+	       input->reads[atom] == JUDGE_READ_UNJUDGED;
+}
+
 void tally_slot(struct tally *tally, const struct judge_input *input,
 		const enum verdict *classes,
 		const struct judge_outcome *outcome)
@@ -130,6 +136,10 @@ void tally_slot(struct tally *tally, const struct judge_input *input,
 		enum verdict verdict = classes[atom];
 		uint64_t offset;
 
+		if (is_unjudged(input, atom)) {
+			tally->unjudged++;
+			continue;
+		}
 		has[verdict] = true;
 		if (calm) {
 			tally->atoms[verdict]++;
@@ -178,6 +188,7 @@ void tally_merge(struct tally *to, const struct tally *from)
 	to->completed_lost += from->completed_lost;
 	to->shadow_lost += from->shadow_lost;
 	to->capped += from->capped;
+	to->unjudged += from->unjudged;
 	if (from->has_bad)
 		note_bad(to, from->first_bad, from->last_bad);
 	if (from->has_impossible)

@@ -56,7 +56,8 @@ struct tally {
 	uint64_t judged_writes;
 	uint64_t completed_lost;
 	uint64_t shadow_lost;
-	uint64_t capped; /* slots given up by expect_slot() */
+	uint64_t capped;   /* slots given up by expect_slot() */
+	uint64_t unjudged; /* atoms that were not asked for often enough (P9) */
 	bool has_bad;
 	uint64_t first_bad, last_bad; /* byte addresses */
 	bool has_impossible;

@@ -133,6 +133,8 @@ static enum verdict judge_read_error(enum judge_read read)
 		return VERDICT_HUNG;
 	case JUDGE_READ_GONE:
 		return VERDICT_GONE;
+	case JUDGE_READ_UNJUDGED: /* P9: tally_slot() counts it apart */
+		return VERDICT_UNPROMISED;
 	case JUDGE_READ_OK:
 		break;
 	}

@@ -43,6 +43,7 @@ enum judge_read {
 	JUDGE_READ_UNREADABLE,
 	JUDGE_READ_HUNG,
 	JUDGE_READ_GONE,
+	JUDGE_READ_UNJUDGED, /* P9: not asked, or not often enough */
 };
 
 struct judge_input {

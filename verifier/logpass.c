@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/ackfile/ackreader.h"
 #include "common/base/err.h"
@@ -12,6 +11,8 @@
 int logpass_load(const char *path, struct ledger *ledger, struct logpass *facts,
 		 struct err *err)
 {
+	struct stat status = {.st_size = -1};
+	int known = stat(path, &status);
 	struct ackreader *reader = ackreader_open(path, err);
 	struct ackbody *body = malloc(sizeof(*body));
 	uint16_t stream;
@@ -20,6 +21,9 @@ int logpass_load(const char *path, struct ledger *ledger, struct logpass *facts,
 	memset(facts, 0, sizeof(*facts));
 	if (reader == NULL)
 		goto out;
+	/* What comes behind this is news, whether it is read now or not. */
+	if (known == 0)
+		facts->status = status;
 	if (body == NULL) {
 		(void)err_set(err, "cannot read %s: out of memory", path);
 		goto out;
@@ -34,7 +38,8 @@ int logpass_load(const char *path, struct ledger *ledger, struct logpass *facts,
 	if (result < 0)
 		goto out;
 	facts->torn_bytes = ackreader_torn_bytes(reader);
-	facts->size_bytes = ackreader_end(reader).bytes + facts->torn_bytes;
+	facts->frames = ackreader_end(reader).frames;
+	facts->crc = ackreader_end(reader).crc;
 	if (!ledger_has_run(ledger)) {
 		result = err_set(err,
 				 "%s: not one whole record; it does not even "
@@ -54,13 +59,102 @@ out:
 	return result;
 }
 
-bool logpass_has_grown(const char *path, const struct logpass *facts)
+static bool is_untouched(const struct stat *before, const struct stat *now)
 {
+	return before->st_dev == now->st_dev && before->st_ino == now->st_ino &&
+	       before->st_size == now->st_size &&
+	       before->st_mtim.tv_sec == now->st_mtim.tv_sec &&
+	       before->st_mtim.tv_nsec == now->st_mtim.tv_nsec;
+}
+
+static bool tells_of_writes(const struct ackbody *body)
+{
+	switch (body->type) {
+	case ACKBODY_CYCLE:
+	case ACKBODY_RESERVE:
+	case ACKBODY_DURABLE:
+	case ACKBODY_COMPLETED:
+	case ACKBODY_ISSUED:
+		return true;
+	case ACKBODY_RUN:
+	case ACKBODY_EVENT:
+	case ACKBODY_END:
+		return false;
+	}
+	abort(); /* decoding lets no other type through */
+}
+
+/* READER has used up the last frame that was there before. */
+static bool is_same_log(const struct ackreader *reader,
+			const struct logpass *facts)
+{
+	const struct ackreader_end end = ackreader_end(reader);
+
+	return end.frames == facts->frames && end.crc == facts->crc;
+}
+
+/* READER has come to the end of the log behind BODIES statements. */
+static enum logpass_news judge_end(const struct ackreader *reader,
+				   const struct logpass *facts, uint64_t bodies,
+				   struct err *err)
+{
+	uint64_t torn = ackreader_torn_bytes(reader);
+	bool has_more = bodies > facts->bodies;
+
+	if (!has_more && !is_same_log(reader, facts)) {
+		(void)err_set(err, "it is shorter now, or another one");
+		return LOGPASS_UNCLEAR;
+	}
+	/* Nothing says whose half a record this is. */
+	if (torn > 0 && (has_more || torn != facts->torn_bytes)) {
+		(void)err_set(err, "it ends in an unfinished record now");
+		return LOGPASS_UNCLEAR;
+	}
+	return LOGPASS_NOTHING;
+}
+
+static enum logpass_news read_news(struct ackreader *reader,
+				   struct ackbody *body,
+				   const struct logpass *facts, struct err *err)
+{
+	uint64_t bodies = 0;
+	int result;
+
+	while ((result = ackreader_next(reader, body, NULL, err)) > 0) {
+		bodies++;
+		if (bodies == facts->bodies + 1 &&
+		    !is_same_log(reader, facts)) {
+			(void)err_set(err, "it is another one now");
+			return LOGPASS_UNCLEAR;
+		}
+		if (bodies > facts->bodies && tells_of_writes(body))
+			return LOGPASS_WRITER;
+	}
+	if (result < 0)
+		return LOGPASS_UNCLEAR;
+	return judge_end(reader, facts, bodies, err);
+}
+
+enum logpass_news logpass_look_again(const char *path,
+				     const struct logpass *facts,
+				     struct err *err)
+{
+	enum logpass_news news = LOGPASS_UNCLEAR;
+	struct ackreader *reader = NULL;
+	struct ackbody *body = NULL;
 	struct stat status;
 
-	/* One that has vanished has not grown. */
-	return stat(path, &status) == 0 &&
-	       (uint64_t)status.st_size > facts->size_bytes;
+	if (stat(path, &status) == -1 || is_untouched(&facts->status, &status))
+		return LOGPASS_NOTHING;
+	reader = ackreader_open(path, err);
+	body = malloc(sizeof(*body));
+	if (body == NULL)
+		(void)err_set(err, "out of memory");
+	else if (reader != NULL)
+		news = read_news(reader, body, facts, err);
+	free(body);
+	ackreader_close(reader);
+	return news;
 }
 
 /* ---- the second pass ---- */

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "verifier/findings.h"
 
@@ -20,17 +21,33 @@ struct ledger;
 struct logpass {
 	uint64_t bodies;
 	uint64_t torn_bytes; /* of an unfinished last frame */
-	uint64_t size_bytes; /* of all that was there, torn tail included */
 	bool has_cycle;      /* so the fill and the labels had been flushed */
 	uint64_t durable[RUN_STREAMS_MAX]; /* numbers, by the log alone */
+	uint64_t frames;
+	uint32_t crc;       /* of the last frame */
+	struct stat status; /* of the file, just before it was read */
 };
 
 int logpass_load(const char *path, struct ledger *ledger, struct logpass *facts,
 		 struct err *err);
 
-/* P9: somebody has written to the log since it was loaded, so the writer lives
- * and the drive was read while it changed. */
-bool logpass_has_grown(const char *path, const struct logpass *facts);
+/*
+ * P9: what has become of the log since it was loaded. A statement about writes
+ * says that the writer was at work while the drive was read. An event does not,
+ * since anybody may put one on record; nor does the end of a cycle, before
+ * which each stream has said that it stopped. What cannot be understood may
+ * have been said by a writer.
+ */
+enum logpass_news {
+	LOGPASS_NOTHING, /* that matters; a log that has vanished says nothing
+			  */
+	LOGPASS_WRITER,
+	LOGPASS_UNCLEAR, /* err says what */
+};
+
+enum logpass_news logpass_look_again(const char *path,
+				     const struct logpass *facts,
+				     struct err *err);
 
 /* When a promise was made; cycle 0: not in the log. */
 struct logpass_mark {

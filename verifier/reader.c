@@ -21,6 +21,67 @@ void reader_init(struct reader *reader, struct target *target,
 	atomic_init(&reader->rig_error, 0);
 	atomic_init(&reader->read_bytes, 0);
 	reader->changes = NULL;
+	reader->is_second = false;
+	atomic_init(&reader->suspects, 0);
+}
+
+void reader_ask_first(struct reader *reader)
+{
+	reader->is_second = false;
+	atomic_store(&reader->hung, 0);
+}
+
+void reader_ask_second(struct reader *reader)
+{
+	reader->is_second = true;
+	atomic_store(&reader->hung, 0);
+}
+
+bool reader_has_hung(const enum judge_read *reads, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (reads[i] == JUDGE_READ_HUNG)
+			return true;
+	return false;
+}
+
+static unsigned int timeout_of(const struct reader *reader)
+{
+	return reader->timeout_ms * (reader->is_second ? READER_PATIENCE : 1);
+}
+
+/* Of the LENGTH bytes at OFFSET_BYTES some were a suspect before. */
+static bool is_suspect(const struct reader *reader, uint64_t offset_bytes,
+		       size_t length)
+{
+	unsigned int count = atomic_load(&reader->suspects), i;
+
+	for (i = 0; i < count && i < READER_SUSPECTS_MAX; i++)
+		if (reader->suspect_at[i] >= offset_bytes &&
+		    reader->suspect_at[i] - offset_bytes < length)
+			return true;
+	return false;
+}
+
+/* P9: what a block is worth that was asked for by itself and kept silent. */
+static enum judge_read take_silence(struct reader *reader,
+				    uint64_t offset_bytes)
+{
+	unsigned int at;
+
+	if (reader->is_second)
+		return is_suspect(reader, offset_bytes, reader->block_bytes)
+			       ? JUDGE_READ_HUNG
+			       : JUDGE_READ_UNJUDGED;
+	at = atomic_fetch_add(&reader->suspects, 1);
+	if (at >= READER_SUSPECTS_MAX) {
+		atomic_store(&reader->suspects, READER_SUSPECTS_MAX);
+		return JUDGE_READ_UNJUDGED;
+	}
+	reader->suspect_at[at] = offset_bytes;
+	return JUDGE_READ_HUNG;
 }
 
 bool reader_is_over(const struct reader *reader)
@@ -34,11 +95,12 @@ bool reader_is_over(const struct reader *reader)
 static bool is_own_fault(int error)
 {
 	static const int faults[] = {
-		EINVAL,       EFAULT, EBADF,  ENOMEM,     EPERM,
-		EACCES,       ENOSYS, EAGAIN, EOPNOTSUPP, EOVERFLOW,
-		EPIPE,        EINTR,  EMFILE, ENFILE,     ECONNRESET,
-		ECONNREFUSED, ENODEV, ENXIO,  ENOMEDIUM}; /* offline: a cable
-							     does that */
+		EINVAL, EFAULT, EBADF, ENOMEM, EPERM, EACCES, ENOSYS, EAGAIN,
+		EOPNOTSUPP, EOVERFLOW, EPIPE, EINTR, EMFILE, ENFILE, ECONNRESET,
+		ECONNREFUSED, EBUSY, EBADE, ESTALE, ECONNABORTED, EHOSTUNREACH,
+		ENETDOWN, ENETUNREACH,
+		/* a cable does these: offline, a path that is severed */
+		ENODEV, ENXIO, ENOMEDIUM, ENOLINK};
 	size_t i;
 
 	for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
@@ -126,10 +188,9 @@ static void mark(const struct reader_range *range, enum judge_read read)
 static int read_nbd(struct reader *reader, void *piece,
 		    const struct reader_range *range)
 {
-	uint64_t deadline_ns =
-		clock_monotonic_ns() + reader->timeout_ms * CLOCK_NS_PER_MS;
 	struct target_completion completion = {.result = 0};
 	struct target_queue *queue;
+	uint64_t deadline_ns;
 	struct err err;
 	int count;
 
@@ -138,9 +199,16 @@ static int read_nbd(struct reader *reader, void *piece,
 		return -ECONNREFUSED;
 	target_queue_read(queue, 0, piece, range->length, range->offset_bytes);
 	count = target_queue_submit(queue);
-	while (count == 0 && clock_until_ms(deadline_ns) > 0)
-		count = target_queue_reap(queue, &completion, 1,
-					  clock_until_ms(deadline_ns));
+	deadline_ns =
+		clock_monotonic_ns() + timeout_of(reader) * CLOCK_NS_PER_MS;
+	/* The last look is behind the deadline, and does not wait. */
+	while (count == 0) {
+		int left_ms = clock_until_ms(deadline_ns);
+
+		count = target_queue_reap(queue, &completion, 1, left_ms);
+		if (left_ms == 0)
+			break;
+	}
 	if (count == 0)
 		return -ETIMEDOUT;
 	target_queue_close(queue);
@@ -166,7 +234,7 @@ static int read_piece(struct reader *reader, const struct reader_range *range)
 	else
 		result = target_read_once(reader->target, piece, range->length,
 					  range->offset_bytes,
-					  (int)reader->timeout_ms);
+					  (int)timeout_of(reader));
 	if (result == -ETIMEDOUT) {
 		atomic_fetch_add(&reader->hung, 1);
 		target_buffer_abandon(piece);
@@ -207,7 +275,17 @@ static void note_healed(struct reader *reader, const struct reader_range *range)
 	for (i = 0; i < range->length / RUN_ATOM_BYTES; i++)
 		if (range->reads[i] != JUDGE_READ_OK)
 			return;
-	if (reader->changes != NULL)
+	/* The second question tells it when a suspect answers. */
+	if (reader->changes != NULL && !reader->is_second)
+		changes_note(reader->changes, range->offset_bytes);
+}
+
+static void take_answer(struct reader *reader, const struct reader_range *range)
+{
+	mark(range, JUDGE_READ_OK);
+	atomic_fetch_add(&reader->read_bytes, range->length);
+	if (reader->is_second && reader->changes != NULL &&
+	    is_suspect(reader, range->offset_bytes, range->length))
 		changes_note(reader->changes, range->offset_bytes);
 }
 
@@ -225,24 +303,27 @@ bool reader_read(struct reader *reader, const struct reader_range *range,
 	if (error == 0) {
 		error = read_piece(reader, range);
 		if (error == 0) {
-			mark(range, JUDGE_READ_OK);
-			atomic_fetch_add(&reader->read_bytes, range->length);
+			take_answer(reader, range);
 			return true;
 		}
 	}
 	read = reader_classify(reader, error, range->offset_bytes);
 	if (atomic_load(&reader->rig_error) != 0)
 		return false;
-	mark(range, read);
-	if (read == JUDGE_READ_GONE || range->length <= reader->block_bytes)
+	if (read == JUDGE_READ_GONE || range->length <= reader->block_bytes) {
+		if (read == JUDGE_READ_HUNG)
+			read = take_silence(reader, range->offset_bytes);
+		mark(range, read);
 		return true;
+	}
+	mark(range, JUDGE_READ_UNJUDGED);
 	step = smaller(reader, range->length, error);
 	for (at = 0; at < range->length; at += step) {
 		size_t left = range->length - at;
 		struct reader_range piece =
 			part(range, at, left < step ? left : step);
 
-		/* What is left counts as hung, as marked above. */
+		/* P9: nobody has asked for what is left. */
 		if (atomic_load(&reader->hung) >= READER_HUNG_MAX)
 			break;
 		if (!reader_read(reader, &piece, 0))

@@ -20,6 +20,7 @@ struct recheck {
 	struct record *found;
 	enum judge_read *reads;
 	enum verdict *classes;
+	struct tally tally; /* of all that was read now */
 };
 
 static int recheck_open(struct recheck *recheck, struct err *err)
@@ -82,6 +83,7 @@ static bool judge_again(struct recheck *recheck, uint64_t slot)
 			    recheck->states, recheck->found);
 	expect_slot(recheck->ledger, recheck->schedules, slot, &promise);
 	judge_slot(&input, recheck->classes, &outcome);
+	tally_slot(&recheck->tally, &input, recheck->classes, &outcome);
 	return true;
 }
 
@@ -105,12 +107,12 @@ static bool is_same(const struct recheck *recheck,
 	return true;
 }
 
-int recheck_findings(struct reader *reader, const struct ledger *ledger,
-		     const struct schedule *schedules,
-		     struct findings *findings, struct err *err)
+int recheck_findings(const struct recheck_order *order, struct err *err)
 {
-	struct recheck recheck = {
-		.reader = reader, .ledger = ledger, .schedules = schedules};
+	struct recheck recheck = {.reader = order->reader,
+				  .ledger = order->ledger,
+				  .schedules = order->schedules};
+	struct findings *findings = order->findings;
 	uint64_t slot = UINT64_MAX; /* the one in the buffer */
 	size_t i;
 	int result = recheck_open(&recheck, err);
@@ -128,6 +130,10 @@ int recheck_findings(struct reader *reader, const struct ledger *ledger,
 		/* Once unstable, always: an earlier scan saw it otherwise. */
 		if (!is_same(&recheck, finding))
 			finding->is_unstable = true;
+	}
+	if (recheck.tally.has_impossible && !order->tally->has_impossible) {
+		order->tally->has_impossible = true;
+		order->tally->impossible = recheck.tally.impossible;
 	}
 	recheck_close(&recheck);
 	return result;

@@ -10,14 +10,12 @@
 #include "common/base/err.h"
 #include "common/format/ledger.h"
 #include "common/target/target.h"
-#include "verifier/changes.h"
-#include "verifier/evidence.h"
-#include "verifier/seen.h"
+#include "verifier/weigher.h"
 
 struct flight {
 	uint8_t *buffer;
 	uint64_t chunk;
-	uint64_t deadline_ns;
+	uint64_t waited_ns; /* for it alone, since it was sent */
 	uint32_t serial; /* a late answer to an abandoned read has an old one */
 	bool is_busy;
 };
@@ -26,21 +24,12 @@ struct worker {
 	struct scan *scan;
 	pthread_t thread;
 	struct target_queue *queue;
-	struct record_cipher *cipher;
-	struct evidence_cache *evidence;
+	struct weigher weigher;
 	struct flight flights[SCAN_FLIGHTS_MAX];
-	enum record_state *states; /* by atom of a chunk */
-	struct record *found;
-	enum judge_read *reads;
-	enum verdict *classes;   /* by atom of a slot */
-	struct seen_slot second; /* a slot judged by another answer */
-	struct tally tally;
 	unsigned int abandoned; /* reads the drive never answered */
 	bool is_started, has_failed;
 	struct err err;
 };
-
-/* ---- judging what was read ---- */
 
 static const struct run *run_of(const struct worker *worker)
 {
@@ -53,99 +42,6 @@ static uint64_t slots_of_chunk(const struct scan *scan, uint64_t chunk)
 	uint64_t left = run_slots_total(ledger_run(scan->ledger)) - first;
 
 	return left < scan->chunk_slots ? left : scan->chunk_slots;
-}
-
-/* Where the drive answered the probe otherwise, the worse answer counts (P9).
- */
-static void judge_one(struct worker *worker, struct judge_input *input)
-{
-	struct scan *scan = worker->scan;
-	struct judge_outcome outcome;
-
-	judge_slot(input, worker->classes, &outcome);
-	if (scan->seen != NULL &&
-	    seen_judge(scan->seen, &worker->second, input, worker->classes,
-		       &outcome) &&
-	    scan->reader->changes != NULL)
-		changes_note(scan->reader->changes,
-			     run_slot_offset(run_of(worker), input->slot));
-	tally_slot(&worker->tally, input, worker->classes, &outcome);
-	if (!outcome.is_broken && input->promise->has_promise)
-		return;
-	if (!findings_has_news(worker->classes, input->count))
-		return;
-	pthread_mutex_lock(&scan->lock);
-	findings_slot(scan->findings, input, worker->classes);
-	pthread_mutex_unlock(&scan->lock);
-}
-
-/* Says the same as the atom before it, as most do. */
-static bool is_repeated(const struct record *record)
-{
-	const struct record *before = record - 1;
-
-	return record->sequence == before->sequence &&
-	       record->stream == before->stream &&
-	       record->cycle == before->cycle &&
-	       record->first_sequence == before->first_sequence &&
-	       record->durable_sequence == before->durable_sequence;
-}
-
-/* P5: only what can exist is evidence; the judge tells the rest. */
-static void gather_evidence(struct worker *worker, size_t atoms)
-{
-	const struct run *run = run_of(worker);
-	size_t i;
-
-	for (i = 0; i < atoms; i++) {
-		const struct record *record = &worker->found[i];
-
-		if (worker->states[i] != RECORD_GOOD ||
-		    record->stream >= run->streams ||
-		    record->durable_sequence >= record->sequence ||
-		    record->sequence >
-			    ledger_limit(worker->scan->ledger, record->stream))
-			continue;
-		if (i > 0 && worker->states[i - 1] == RECORD_GOOD &&
-		    is_repeated(record))
-			continue;
-		evidence_add(worker->evidence, record);
-	}
-}
-
-static void take_chunk(struct worker *worker, uint64_t chunk,
-		       const uint8_t *buffer, const enum judge_read *reads)
-{
-	struct scan *scan = worker->scan;
-	uint64_t slots = slots_of_chunk(scan, chunk), i;
-	size_t count = run_of(worker)->block_bytes / RUN_ATOM_BYTES;
-
-	record_examine_many(worker->cipher, buffer, (size_t)slots * count,
-			    worker->states, worker->found);
-	gather_evidence(worker, (size_t)slots * count);
-	atomic_fetch_add(&scan->done_slots, slots);
-	for (i = 0; i < slots; i++) {
-		struct promise promise;
-		size_t at = (size_t)i * count;
-		struct judge_input input = {
-			.ledger = scan->ledger,
-			.schedules = scan->schedules,
-			.promise = &promise,
-			.slot = chunk * scan->chunk_slots + i,
-			.count = count,
-			.states = worker->states + at,
-			.found = worker->found + at,
-			.reads = reads == NULL ? NULL : reads + at,
-		};
-
-		if (scan->answers != NULL)
-			changes_map_add(scan->answers, input.slot,
-					changes_hash(input.states, input.found,
-						     input.reads, count));
-		expect_slot(scan->ledger, scan->schedules, input.slot,
-			    &promise);
-		judge_one(worker, &input);
-	}
 }
 
 /* ---- reading ---- */
@@ -162,8 +58,17 @@ static struct reader_range range_of(const struct worker *worker,
 		.length = (size_t)slots_of_chunk(scan, flight->chunk) *
 			  run->block_bytes,
 		.buffer = flight->buffer,
-		.reads = worker->reads,
+		.reads = worker->weigher.reads,
 	};
+}
+
+static void take_chunk(struct worker *worker, const struct flight *flight,
+		       const enum judge_read *reads)
+{
+	weigher_take(&worker->weigher,
+		     flight->chunk * worker->scan->chunk_slots,
+		     slots_of_chunk(worker->scan, flight->chunk),
+		     flight->buffer, reads);
 }
 
 /* A chunk with trouble: piece by piece. */
@@ -173,7 +78,7 @@ static void take_trouble(struct worker *worker, struct flight *flight,
 	struct reader_range range = range_of(worker, flight);
 
 	if (reader_read(worker->scan->reader, &range, error))
-		take_chunk(worker, flight->chunk, flight->buffer, range.reads);
+		take_chunk(worker, flight, range.reads);
 }
 
 static void take_completion(struct worker *worker,
@@ -188,7 +93,7 @@ static void take_completion(struct worker *worker,
 	flight->is_busy = false;
 	if (completion->result == (int64_t)length) {
 		atomic_fetch_add(&scan->reader->read_bytes, length);
-		take_chunk(worker, flight->chunk, flight->buffer, NULL);
+		take_chunk(worker, flight, NULL);
 		return;
 	}
 	take_trouble(worker, flight,
@@ -214,16 +119,20 @@ static int give_up(struct worker *worker, struct flight *flight)
 	return 0;
 }
 
-/* NOW is the time of the last look at the queue: what came in since is not
- * late. */
-static int expire(struct worker *worker, uint64_t now)
+static uint64_t timeout_ns(const struct worker *worker)
+{
+	return worker->scan->reader->timeout_ms * CLOCK_NS_PER_MS;
+}
+
+static int expire(struct worker *worker)
 {
 	unsigned int i;
 
 	for (i = 0; i < worker->scan->flights; i++) {
 		struct flight *flight = &worker->flights[i];
 
-		if (flight->is_busy && flight->deadline_ns <= now &&
+		if (flight->is_busy &&
+		    flight->waited_ns >= timeout_ns(worker) &&
 		    give_up(worker, flight) < 0)
 			return -1;
 	}
@@ -234,7 +143,6 @@ static int expire(struct worker *worker, uint64_t now)
 static bool fill_flights(struct worker *worker)
 {
 	struct scan *scan = worker->scan;
-	uint64_t now = clock_monotonic_ns();
 	unsigned int i;
 	bool is_busy = false;
 
@@ -256,8 +164,7 @@ static bool fill_flights(struct worker *worker)
 		}
 		range = range_of(worker, flight);
 		flight->is_busy = true;
-		flight->deadline_ns =
-			now + scan->reader->timeout_ms * CLOCK_NS_PER_MS;
+		flight->waited_ns = 0;
 		target_queue_read(
 			worker->queue, (uint64_t)flight->serial << 8 | i,
 			flight->buffer, range.length, range.offset_bytes);
@@ -268,14 +175,33 @@ static bool fill_flights(struct worker *worker)
 
 static int next_timeout_ms(const struct worker *worker)
 {
-	uint64_t deadline = UINT64_MAX;
+	uint64_t waited_ns = 0;
 	unsigned int i;
 
 	for (i = 0; i < worker->scan->flights; i++)
 		if (worker->flights[i].is_busy &&
-		    worker->flights[i].deadline_ns < deadline)
-			deadline = worker->flights[i].deadline_ns;
-	return clock_until_ms(deadline);
+		    worker->flights[i].waited_ns > waited_ns)
+			waited_ns = worker->flights[i].waited_ns;
+	if (waited_ns >= timeout_ns(worker))
+		return 0;
+	return (int)((timeout_ns(worker) - waited_ns + CLOCK_NS_PER_MS - 1) /
+		     CLOCK_NS_PER_MS);
+}
+
+/* P9: the drive's time is the time that is spent waiting for it, and not what
+ * the scan did meanwhile. */
+static int reap(struct worker *worker, struct target_completion *completions)
+{
+	uint64_t started_ns = clock_monotonic_ns(), waited_ns;
+	int count =
+		target_queue_reap(worker->queue, completions, SCAN_FLIGHTS_MAX,
+				  next_timeout_ms(worker));
+	unsigned int i;
+
+	waited_ns = clock_monotonic_ns() - started_ns;
+	for (i = 0; i < worker->scan->flights; i++)
+		worker->flights[i].waited_ns += waited_ns;
+	return count;
 }
 
 static void rig_failed(struct worker *worker, int error)
@@ -294,25 +220,22 @@ static void *work(void *argument)
 
 	while (fill_flights(worker)) {
 		int count = target_queue_submit(worker->queue), i;
-		uint64_t now;
 
 		if (count == 0)
-			count = target_queue_reap(worker->queue, completions,
-						  SCAN_FLIGHTS_MAX,
-						  next_timeout_ms(worker));
+			count = reap(worker, completions);
 		if (count < 0) {
 			rig_failed(worker, -count);
 			break;
 		}
-		now = clock_monotonic_ns();
 		for (i = 0; i < count; i++)
 			take_completion(worker, &completions[i]);
-		if (expire(worker, now) < 0) {
+		/* Late is only what a look that found nothing did not find. */
+		if (count == 0 && expire(worker) < 0) {
 			worker->has_failed = true;
 			break;
 		}
 	}
-	evidence_cache_merge(worker->evidence);
+	weigher_merge(&worker->weigher);
 	return NULL;
 }
 
@@ -323,26 +246,14 @@ static int worker_open(struct worker *worker, struct err *err)
 	const struct scan *scan = worker->scan;
 	const struct run *run = ledger_run(scan->ledger);
 	size_t bytes = (size_t)scan->chunk_slots * run->block_bytes;
-	size_t atoms = bytes / RUN_ATOM_BYTES;
 	unsigned int i;
 
 	worker->queue = target_queue_open(scan->reader->target,
 					  scan->flights + READER_HUNG_MAX, err);
 	if (worker->queue == NULL)
 		return -1;
-	worker->cipher = record_cipher_new(run->id, err);
-	worker->evidence = evidence_cache_new(scan->evidence, err);
-	if (worker->cipher == NULL || worker->evidence == NULL)
-		return -1;
-	worker->states = calloc(atoms, sizeof(*worker->states));
-	worker->found = calloc(atoms, sizeof(*worker->found));
-	worker->reads = calloc(atoms, sizeof(*worker->reads));
-	worker->classes = calloc(atoms, sizeof(*worker->classes));
-	if (worker->states == NULL || worker->found == NULL ||
-	    worker->reads == NULL || worker->classes == NULL)
-		return err_sys(err, ENOMEM, "cannot start a scanning thread");
-	if (seen_slot_init(&worker->second, run->block_bytes / RUN_ATOM_BYTES,
-			   err) < 0)
+	if (weigher_open(&worker->weigher, worker->scan, bytes / RUN_ATOM_BYTES,
+			 err) < 0)
 		return -1;
 	for (i = 0; i < scan->flights; i++) {
 		worker->flights[i].buffer = target_buffer_new(bytes, err);
@@ -365,13 +276,7 @@ static void worker_close(struct worker *worker)
 		target_queue_abandon(worker->queue);
 	else
 		target_queue_close(worker->queue);
-	record_cipher_free(worker->cipher);
-	evidence_cache_free(worker->evidence);
-	free(worker->states);
-	free(worker->found);
-	free(worker->reads);
-	free(worker->classes);
-	seen_slot_free(&worker->second);
+	weigher_close(&worker->weigher);
 }
 
 /* Memory stays below SCAN_BUFFERS_BYTES whatever the machine and the run. */
@@ -407,11 +312,10 @@ static void plan_chunks(struct scan *scan)
 		scan->flights = 1;
 }
 
-static int run_workers(struct scan *scan, struct worker *workers,
-		       struct err *err)
+static int start_workers(struct scan *scan, struct worker *workers,
+			 struct err *err)
 {
 	unsigned int i;
-	int result = 0;
 
 	for (i = 0; i < scan->threads; i++) {
 		int error;
@@ -431,16 +335,40 @@ static int run_workers(struct scan *scan, struct worker *workers,
 				       "cannot start a scanning thread");
 		workers[i].is_started = true;
 	}
+	return 0;
+}
+
+static int run_workers(struct scan *scan, struct worker *workers,
+		       struct err *err)
+{
+	unsigned int i;
+	int result = 0;
+
+	if (start_workers(scan, workers, err) < 0)
+		return -1;
 	for (i = 0; i < scan->threads; i++) {
 		pthread_join(workers[i].thread, NULL);
 		workers[i].is_started = false;
-		tally_merge(scan->tally, &workers[i].tally);
 		if (workers[i].has_failed) {
 			*err = workers[i].err;
 			result = -1;
 		}
 	}
+	if (result == 0)
+		result = weigher_ask_again(&workers[0].weigher, err);
+	for (i = 0; i < scan->threads; i++)
+		tally_merge(scan->tally, &workers[i].weigher.tally);
 	return result;
+}
+
+/* What was read of a slot only in part is judged, and told. */
+static uint64_t count_unscanned(const struct scan *scan)
+{
+	const struct run *run = ledger_run(scan->ledger);
+	uint64_t slots = run_slots_total(run) - atomic_load(&scan->done_slots);
+
+	return slots * run->block_bytes +
+	       scan->tally->unjudged * RUN_ATOM_BYTES;
 }
 
 int scan_region(struct scan *scan, struct err *err)
@@ -462,6 +390,7 @@ int scan_region(struct scan *scan, struct err *err)
 	plan_chunks(scan);
 	atomic_init(&scan->next_chunk, 0);
 	atomic_init(&scan->done_slots, 0);
+	atomic_init(&scan->put_off_count, 0);
 	threads = scan->threads;
 	workers = calloc(threads, sizeof(*workers));
 	if (workers == NULL)
@@ -476,9 +405,7 @@ int scan_region(struct scan *scan, struct err *err)
 		worker_close(&workers[i]);
 	}
 	pthread_mutex_destroy(&scan->lock);
-	scan->unscanned_bytes =
-		(run_slots_total(run) - atomic_load(&scan->done_slots)) *
-		run->block_bytes;
+	scan->unscanned_bytes = count_unscanned(scan);
 	free(workers);
 	return result;
 }

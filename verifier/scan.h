@@ -4,8 +4,9 @@
  * big reads in flight each, and judges what it reads.
  *
  * It decides nothing itself: expect.c says what was promised, judge.c what
- * that means, reader.c what an error means. The outcome does not depend on
- * the number of threads. Memory does not grow with the region.
+ * that means, reader.c what an error means. What does not answer is asked for
+ * a second time when everything has been read (P9). The outcome does not depend
+ * on the number of threads. Memory does not grow with the region.
  */
 #ifndef VERIFIER_SCAN_H
 #define VERIFIER_SCAN_H
@@ -47,6 +48,8 @@ struct scan {
 	uint64_t chunk_slots, chunks;
 	unsigned int flights;
 	atomic_uint_fast64_t next_chunk, done_slots;
+	atomic_uint put_off_count; /* slots that did not answer (weigher.h) */
+	uint64_t put_off[READER_SUSPECTS_MAX];
 };
 
 /* -1 only where the scan itself could not run. Trouble with reads is in the

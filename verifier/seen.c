@@ -163,6 +163,17 @@ void seen_slot_free(struct seen_slot *slot)
 	free(slot->classes);
 }
 
+/* P9: the scan has nothing to set against the probe's answer. */
+static bool is_unasked(const struct seen *seen, const struct judge_input *input)
+{
+	size_t i;
+
+	for (i = 0; input->reads != NULL && i < seen->block_atoms; i++)
+		if (input->reads[i] == JUDGE_READ_UNJUDGED)
+			return true;
+	return false;
+}
+
 /* Was the scan answered otherwise about the first logical block? */
 static bool differs(const struct seen *seen, const struct seen_answer *answer,
 		    const struct judge_input *input)
@@ -215,17 +226,14 @@ static size_t weight(const struct judge_input *input,
 }
 
 /* P9: a first read that failed or came late, where the next one is answered:
- * a link that was reset does that, too. It is a change, and no finding. */
-static bool has_failed_only_then(const struct judge_input *then,
+ * a link that was reset does that, too. It is a change, and no finding; nor is
+ * it one where nobody asked again. */
+static bool has_failed_only_then(const struct seen_answer *answer,
 				 const struct judge_input *now)
 {
-	size_t i;
-
-	for (i = 0; i < now->count; i++)
-		if (then->reads != NULL && then->reads[i] != JUDGE_READ_OK &&
-		    (now->reads == NULL || now->reads[i] == JUDGE_READ_OK))
-			return true;
-	return false;
+	return answer->read != JUDGE_READ_OK &&
+	       (now->reads == NULL || now->reads[0] == JUDGE_READ_OK ||
+		now->reads[0] == JUDGE_READ_UNJUDGED);
 }
 
 bool seen_judge(struct seen *seen, struct seen_slot *second,
@@ -236,19 +244,20 @@ bool seen_judge(struct seen *seen, struct seen_slot *second,
 	struct seen_answer *answer;
 	struct judge_input other = *input;
 	struct judge_outcome outcome_then;
-	bool is_told;
+	bool is_told, is_change;
 
 	if (seen->table[at] == NONE)
 		return false;
 	answer = &seen->answers[seen->table[at]];
 	if (!answer->is_taken || !differs(seen, answer, input))
 		return false;
+	is_change = !is_unasked(seen, input);
 	lay(seen, answer, input, second);
 	other.states = second->states;
 	other.found = second->found;
 	other.reads = second->reads;
 	judge_slot(&other, second->classes, &outcome_then);
-	if (!has_failed_only_then(&other, input) &&
+	if (!has_failed_only_then(answer, input) &&
 	    weight(&other, second->classes, &outcome_then) >
 		    weight(input, classes, outcome)) {
 		*input = other;
@@ -257,6 +266,6 @@ bool seen_judge(struct seen *seen, struct seen_slot *second,
 		       input->count * sizeof(*classes));
 	}
 	is_told = answer->is_told;
-	answer->is_told = true;
-	return !is_told;
+	answer->is_told |= is_change;
+	return is_change && !is_told;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verifier/verify.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,7 @@ struct verify {
 	struct changes_map *answers[2]; /* of this scan and the one before */
 	struct findings earlier;        /* of all scans before this one */
 	struct tally earlier_tally;
+	struct admit_drive drive;
 	struct admit_label labels[2];
 	struct schedule schedules[RUN_STREAMS_MAX];
 };
@@ -54,19 +56,9 @@ static int load_log(struct verify *verify, struct err *err)
 static void note_stuck(struct verify *verify)
 {
 	if (atomic_load(&verify->reader.hung) > 0 ||
+	    atomic_load(&verify->reader.suspects) > 0 ||
 	    atomic_load(&verify->reader.rig_error) != 0)
 		verify->result->is_stuck = true;
-}
-
-static void init_reader(struct verify *verify, uint32_t block_bytes)
-{
-	uint64_t read_bytes = atomic_load(&verify->reader.read_bytes);
-
-	note_stuck(verify);
-	reader_init(&verify->reader, verify->target, block_bytes,
-		    verify->options->timeout_ms);
-	verify->reader.changes = &verify->changes;
-	atomic_store(&verify->reader.read_bytes, read_bytes);
 }
 
 /* P10: the right drive, the right region. */
@@ -74,14 +66,17 @@ static int know_again(struct verify *verify, struct err *err)
 {
 	const struct target_info *info = target_info(verify->target);
 	struct result *result = verify->result;
-	struct admit_drive drive = {
+
+	verify->drive = (struct admit_drive){
 		.name = verify->options->target,
 		.identity = info->identity,
 		.size_bytes = info->size_bytes,
 		.logical_block_bytes = info->logical_block_bytes,
+		.was_labelled = result->log.has_cycle,
 	};
-
-	init_reader(verify, info->logical_block_bytes);
+	reader_init(&verify->reader, verify->target, info->logical_block_bytes,
+		    verify->options->timeout_ms);
+	verify->reader.changes = &verify->changes;
 	if (!result->has_run) {
 		if (admit_find_run(&verify->reader,
 				   verify->options->offset_bytes, &result->run,
@@ -90,14 +85,17 @@ static int know_again(struct verify *verify, struct err *err)
 		result->has_run = true;
 		ledger_begin_without_log(verify->ledger, &result->run);
 	}
-	if (admit_check_drive(&result->run, &drive, err) < 0)
+	if (admit_check_drive(&result->run, &verify->drive, err) < 0)
 		return -1;
-	init_reader(verify, result->run.logical_block_bytes);
+	/* What kept silent until now stays a suspect. */
+	note_stuck(verify);
+	verify->reader.block_bytes = result->run.logical_block_bytes;
+	reader_ask_first(&verify->reader);
 	if (admit_read_labels(&verify->reader, &result->run, verify->labels,
 			      err) < 0)
 		return -1;
 	expect_schedules(&result->run, verify->schedules);
-	return admit_decide(&result->run, &drive, verify->labels, err);
+	return admit_decide(&result->run, &verify->drive, verify->labels, err);
 }
 
 /* P9: an answer that was given once is not forgotten for a better one. */
@@ -135,7 +133,7 @@ static int scan_once(struct verify *verify, struct err *err)
 	memset(&result->tally, 0, sizeof(result->tally));
 	changes_map_clear(scan.answers);
 	note_stuck(verify);
-	atomic_store(&verify->reader.hung, 0);
+	reader_ask_first(&verify->reader);
 	if (scan_region(&scan, err) < 0)
 		return -1;
 	result->scans++;
@@ -189,6 +187,26 @@ static int scan_all(struct verify *verify, struct err *err)
 	return 0;
 }
 
+/* P9: a label that kept silent is asked for once more, and may turn out to be
+ * another run's. Where the rig has failed nobody can ask. */
+static int ask_labels_again(struct verify *verify, struct err *err)
+{
+	const struct run *run = &verify->result->run;
+	unsigned int copy;
+
+	note_stuck(verify);
+	if (verify->result->rig_error == 0) {
+		if (admit_ask_again(&verify->reader, run, verify->labels, err) <
+		    0)
+			return -1;
+		return admit_decide(run, &verify->drive, verify->labels, err);
+	}
+	for (copy = 0; copy < 2; copy++)
+		if (verify->labels[copy].state == ADMIT_COPY_HUNG)
+			verify->labels[copy].state = ADMIT_COPY_UNJUDGED;
+	return 0;
+}
+
 /* A label that misses is a finding like any other, where the labels had been
  * flushed; one of them alone does not promise the other. */
 static void judge_labels(struct verify *verify)
@@ -196,6 +214,9 @@ static void judge_labels(struct verify *verify)
 	struct result *result = verify->result;
 	unsigned int copy;
 
+	for (copy = 0; copy < 2; copy++)
+		if (verify->labels[copy].state == ADMIT_COPY_UNJUDGED)
+			result->unscanned_bytes += RUN_LABEL_BYTES;
 	if (!result->log.has_cycle && !evidence_has_writes(verify->evidence))
 		return;
 	for (copy = 0; copy < 2; copy++) {
@@ -212,13 +233,17 @@ static void judge_labels(struct verify *verify)
 static int look_closer(struct verify *verify, struct err *err)
 {
 	struct result *result = verify->result;
+	const struct recheck_order recheck = {.reader = &verify->reader,
+					      .ledger = verify->ledger,
+					      .schedules = verify->schedules,
+					      .findings = &result->findings,
+					      .tally = &result->tally};
 
 	judge_labels(verify);
 	findings_sort(&result->findings);
 	findings_link(&result->findings, &result->run);
 	if (result->findings.count > 0 && result->rig_error == 0 &&
-	    recheck_findings(&verify->reader, verify->ledger, verify->schedules,
-			     &result->findings, err) < 0)
+	    recheck_findings(&recheck, err) < 0)
 		return -1;
 	result->unstable = recheck_unstable(&result->findings);
 	result->ages.findings = &result->findings;
@@ -257,12 +282,32 @@ static void forget_findings(struct result *result)
 	result->tally.impossible = impossible;
 }
 
+static void look_at_log_again(struct verify *verify)
+{
+	struct result *result = verify->result;
+	struct err err;
+
+	switch (logpass_look_again(verify->options->acklog, &result->log,
+				   &err)) {
+	case LOGPASS_NOTHING:
+		return;
+	case LOGPASS_WRITER:
+		result->has_log_grown = true;
+		return;
+	case LOGPASS_UNCLEAR:
+		(void)snprintf(result->log_doubt, sizeof(result->log_doubt),
+			       "%.250s", err.text);
+		return;
+	}
+}
+
 static int judge_drive(struct verify *verify, struct err *err)
 {
 	struct result *result = verify->result;
 	uint16_t stream;
 
-	if (know_again(verify, err) < 0 || scan_all(verify, err) < 0)
+	if (know_again(verify, err) < 0 || scan_all(verify, err) < 0 ||
+	    ask_labels_again(verify, err) < 0)
 		return -1;
 	result->was_promised = was_promised(verify);
 	if (!result->was_promised)
@@ -279,9 +324,11 @@ static int judge_drive(struct verify *verify, struct err *err)
 			ledger_durable_count(verify->ledger, stream);
 	result->durable_media = evidence_durable(verify->evidence);
 	result->forgotten = ledger_forgotten(verify->ledger);
-	result->has_log_grown =
-		result->has_log &&
-		logpass_has_grown(verify->options->acklog, &result->log);
+	result->dropped = evidence_dropped(verify->evidence);
+	result->is_cut_asked = ledger_is_cut_asked(verify->ledger);
+	result->is_cut_seen = ledger_is_cut_seen(verify->ledger);
+	if (result->has_log)
+		look_at_log_again(verify);
 	conclude(result);
 	return 0;
 }

@@ -173,6 +173,8 @@ static json_t *result_json(const struct result *result)
 	set_counts(root, &result->tally);
 	set(root, "completed_lost", number(result->tally.completed_lost));
 	set(root, "shadow_lost", number(result->tally.shadow_lost));
+	set(root, "cut_asked", json_boolean(result->is_cut_asked));
+	set(root, "cut_seen", json_boolean(result->is_cut_seen));
 	set(root, "loss_depth", depth_json(&result->depth));
 	set(root, "first_hole", hole_json(&result->depth));
 	set_trouble(root, result);

@@ -166,6 +166,15 @@ static void print_counts(const struct result *result, FILE *to)
 			"acknowledged after the cut was asked, gone: %" PRIu64
 			" writes (convicts nobody)\n",
 			tally->shadow_lost);
+	if (tally->shadow_lost > 0 && !result->is_cut_seen)
+		fprintf(to, "hint: put \"cut seen\" on record "
+			    "(plugpull-collector --send cut-seen) when the "
+			    "writer has ended and the power is still off; then "
+			    "losses that the drive's own records prove "
+			    "convict\n");
+	else if (tally->shadow_lost > 0)
+		fprintf(to, "hint: the drive's own records do not prove them; "
+			    "more writes in flight behind a flush would\n");
 }
 
 static void print_depth(const struct result *result, FILE *to)
@@ -223,13 +232,20 @@ static void print_notes(const struct result *result, FILE *to)
 			"note: %" PRIu64 " of the oldest promises were not "
 			"kept in memory and convict nobody\n",
 			result->forgotten);
+	if (result->dropped > 0)
+		fprintf(to,
+			"note: %" PRIu64 " of the drive's own records "
+			"are of more cycles than are kept in memory\n",
+			result->dropped);
 	if (result->is_unsettled)
 		fprintf(to, "note: the drive's own records prove more than "
 			    "was judged by\n");
 	if (result->rig_error != 0)
 		fprintf(to, "note: the connection to the drive was lost\n");
 	if (result->unscanned_bytes > 0)
-		fprintf(to, "note: %" PRIu64 " bytes were never read\n",
+		fprintf(to,
+			"note: %" PRIu64 " bytes were never read, or not asked "
+			"for often enough\n",
 			result->unscanned_bytes);
 }
 
@@ -240,6 +256,9 @@ static void print_next_step(const struct result *result, FILE *to)
 		return;
 	if (result->has_log_grown)
 		fprintf(to, "hint: stop the writer, or cut the power, and "
+			    "verify again\n");
+	else if (result->log_doubt[0] != '\0')
+		fprintf(to, "hint: see that nobody writes to the log, and "
 			    "verify again\n");
 	else if (result->tally.has_impossible)
 		fprintf(to, "hint: %s\n",

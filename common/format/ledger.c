@@ -15,7 +15,8 @@ static_assert(LEDGER_RANGES_MAX == RANGESET_RANGES_MAX,
 struct stream {
 	struct rangeset durable;
 	struct rangeset shadow, completed; /* of this cycle only */
-	uint64_t reserved;                 /* highest ever */
+	struct rangeset unfirm; /* of earlier cycles that were cut unseen */
+	uint64_t reserved;      /* highest ever */
 	uint64_t limit;
 	uint64_t limit_before; /* the limit when this cycle began */
 	uint64_t issued;       /* what ISSUED said in this cycle */
@@ -23,7 +24,8 @@ struct stream {
 };
 
 struct ledger {
-	bool has_run, is_cut_asked;
+	bool has_run;
+	bool is_cut_asked, is_cut_seen, is_restored; /* in this cycle */
 	struct run run;
 	struct ackbody_cycle cycle; /* its number is 0 before the first */
 	struct stream streams[RUN_STREAMS_MAX];
@@ -32,7 +34,8 @@ struct ledger {
 static int init_stream(struct stream *stream, struct err *err)
 {
 	if (rangeset_init(&stream->durable, err) < 0 ||
-	    rangeset_init(&stream->shadow, err) < 0)
+	    rangeset_init(&stream->shadow, err) < 0 ||
+	    rangeset_init(&stream->unfirm, err) < 0)
 		return -1;
 	return rangeset_init(&stream->completed, err);
 }
@@ -62,6 +65,7 @@ void ledger_free(struct ledger *ledger)
 		rangeset_free(&ledger->streams[i].durable);
 		rangeset_free(&ledger->streams[i].shadow);
 		rangeset_free(&ledger->streams[i].completed);
+		rangeset_free(&ledger->streams[i].unfirm);
 	}
 	free(ledger);
 }
@@ -121,6 +125,22 @@ static int check_cycle(const struct ledger *ledger,
 	return 0;
 }
 
+/* P11: after "cut asked" and without "cut seen" a writer may have gone on when
+ * the power was back, so what its later records say of W is not believed. */
+static bool is_media_firm(const struct ledger *ledger)
+{
+	return !ledger->is_cut_asked || ledger->is_cut_seen;
+}
+
+/* The cycle that ends keeps its doubt for ever. */
+static void keep_doubt(const struct ledger *ledger, struct stream *stream,
+		       uint64_t first)
+{
+	if (!is_media_firm(ledger) && ledger->cycle.cycle > 0 &&
+	    first <= stream->reserved)
+		(void)rangeset_add(&stream->unfirm, first, stream->reserved);
+}
+
 static int apply_cycle(struct ledger *ledger, const struct ackbody_cycle *cycle,
 		       struct err *err)
 {
@@ -128,8 +148,13 @@ static int apply_cycle(struct ledger *ledger, const struct ackbody_cycle *cycle,
 		return 0;
 	if (check_cycle(ledger, cycle, err) < 0)
 		return -1;
+	for (size_t i = 0; i < cycle->streams; i++)
+		keep_doubt(ledger, &ledger->streams[i],
+			   ledger->cycle.first_sequence[i]);
 	ledger->cycle = *cycle;
 	ledger->is_cut_asked = false;
+	ledger->is_cut_seen = false;
+	ledger->is_restored = false;
 	for (size_t i = 0; i < cycle->streams; i++) {
 		struct stream *stream = &ledger->streams[i];
 
@@ -278,6 +303,26 @@ static int check_place(const struct ledger *ledger, const struct ackbody *body,
 	return 0;
 }
 
+/* P11: RESTORED does not take "cut asked" back; the next CYCLE does. */
+static void apply_event(struct ledger *ledger, enum ackbody_event event)
+{
+	switch (event) {
+	case ACKBODY_EVENT_CUT_ASKED:
+		ledger->is_cut_asked = true;
+		return;
+	case ACKBODY_EVENT_CUT_SEEN:
+		if (ledger->is_cut_asked && !ledger->is_restored)
+			ledger->is_cut_seen = true;
+		return;
+	case ACKBODY_EVENT_RESTORED:
+		ledger->is_restored = true;
+		return;
+	case ACKBODY_EVENT_ERROR:
+	case ACKBODY_EVENT_NOTE:
+		return;
+	}
+}
+
 int ledger_apply(struct ledger *ledger, const struct ackbody *body,
 		 struct err *err)
 {
@@ -285,6 +330,9 @@ int ledger_apply(struct ledger *ledger, const struct ackbody *body,
 		return apply_run(ledger, &body->run, err);
 	if (check_place(ledger, body, err) < 0)
 		return -1;
+	/* P11: whoever still speaks has not ended, whatever was seen. */
+	if (body->type != ACKBODY_EVENT && body->type != ACKBODY_CYCLE)
+		ledger->is_cut_seen = false;
 	switch (body->type) {
 	case ACKBODY_CYCLE:
 		return apply_cycle(ledger, &body->cycle, err);
@@ -294,9 +342,7 @@ int ledger_apply(struct ledger *ledger, const struct ackbody *body,
 	case ACKBODY_COMPLETED:
 		return apply_ranges(ledger, body, err);
 	case ACKBODY_EVENT:
-		/* P11: RESTORED does not take it back; the next CYCLE does. */
-		if (body->note.event == ACKBODY_EVENT_CUT_ASKED)
-			ledger->is_cut_asked = true;
+		apply_event(ledger, body->note.event);
 		return 0;
 	case ACKBODY_ISSUED:
 		return apply_issued(ledger, &body->limit, err);
@@ -318,15 +364,35 @@ void ledger_begin_without_log(struct ledger *ledger, const struct run *run)
 	}
 }
 
+/* P11: all of it is of an earlier cycle. */
+static bool prove_earlier(struct stream *stream, uint64_t first, uint64_t last)
+{
+	if (first <= stream->unfirm.floor ||
+	    rangeset_at_or_below(&stream->unfirm, last) >= first)
+		return false;
+	return rangeset_add(&stream->durable, first, last) > 0;
+}
+
 /* P5. What cannot be (numbers that were never reserved) proves nothing. */
 bool ledger_prove(struct ledger *ledger, uint16_t stream, uint64_t first,
 		  uint64_t last)
 {
+	struct stream *of;
+	uint64_t begin;
+
 	if (stream >= ledger->run.streams || first == 0 || last < first ||
 	    last > ACKBODY_SEQUENCE_MAX ||
 	    last > ledger->streams[stream].reserved)
 		return false;
-	return rangeset_add(&ledger->streams[stream].durable, first, last) > 0;
+	of = &ledger->streams[stream];
+	begin = ledger->cycle.first_sequence[stream]; /* 0: no cycle */
+	if (last < begin)
+		return prove_earlier(of, first, last);
+	if (is_media_firm(ledger))
+		return rangeset_add(&of->durable, first, last) > 0;
+	if (first < begin)
+		first = begin;
+	return rangeset_add(&of->shadow, first, last) > 0;
 }
 
 bool ledger_has_run(const struct ledger *ledger)
@@ -383,6 +449,11 @@ uint64_t ledger_forgotten(const struct ledger *ledger)
 bool ledger_is_cut_asked(const struct ledger *ledger)
 {
 	return ledger->is_cut_asked;
+}
+
+bool ledger_is_cut_seen(const struct ledger *ledger)
+{
+	return ledger->is_cut_seen;
 }
 
 enum ledger_state ledger_state(const struct ledger *ledger, uint16_t stream,

@@ -9,13 +9,18 @@
  *
  * For each stream it keeps
  *   - durable ranges: promised by a DURABLE body that stands before the cycle's
- *     "cut asked" event, or by media proof (P5);
- *   - shadow ranges (this cycle only): promised behind "cut asked" (P11);
+ *     "cut asked" event, or by media proof (P5) that is firm;
+ *   - shadow ranges (this cycle only): promised behind "cut asked" (P11), or
+ *     by media proof that is not firm;
  *   - completed ranges (this cycle only): done, but never made durable;
  *   - the limit: no number above it can have been issued (last RESERVE, or
  *     ISSUED once the stream has stopped).
  * Every number up to the limit that is not durable is in doubt: it may be on
  * the drive or not (P3). That holds for all earlier cycles too (P6).
+ *
+ * P11: media proof of a cycle is not firm where "cut asked" stands in its log
+ * and "cut seen" does not stand behind it, before any "restored" and behind the
+ * last word of the writer: it may have gone on when the power was back.
  *
  * Statements that cannot be true (durable above the reservation, a cycle that
  * starts inside an earlier one's numbers, a body of a stream that the run does
@@ -48,8 +53,10 @@ int ledger_apply(struct ledger *ledger, const struct ackbody *body,
 void ledger_begin_without_log(struct ledger *ledger, const struct run *run);
 
 /*
- * P5: an intact record of STREAM and CYCLE proves FIRST ... LAST durable.
- * Returns true where that promised anything new. LAST < FIRST proves nothing.
+ * P5: an intact record of STREAM proves FIRST ... LAST, numbers of one cycle,
+ * durable. Where that is not firm (P11) they become shadow in this cycle and
+ * stay in doubt in earlier ones. Returns true where anything was new. LAST <
+ * FIRST proves nothing.
  */
 bool ledger_prove(struct ledger *ledger, uint16_t stream, uint64_t first,
 		  uint64_t last);
@@ -68,11 +75,13 @@ uint64_t ledger_durable_count(const struct ledger *ledger, uint16_t stream);
 uint64_t ledger_forgotten(const struct ledger *ledger);
 /* "cut asked" stands in the log of the current cycle. */
 bool ledger_is_cut_asked(const struct ledger *ledger);
+/* "cut seen" counts in it: media proof is firm (P11). */
+bool ledger_is_cut_seen(const struct ledger *ledger);
 
 enum ledger_state {
 	LEDGER_DOUBT,     /* issued perhaps, promised never */
 	LEDGER_COMPLETED, /* done in this cycle, never made durable */
-	LEDGER_SHADOW,    /* promised behind "cut asked" */
+	LEDGER_SHADOW,    /* promised by what is not firm (P11) */
 	LEDGER_DURABLE,
 };
 

@@ -161,6 +161,89 @@ static void p4_a_label_that_misses_is_a_finding(void **state)
 	assert_int_equal(finding.class, VERDICT_FOREIGN);
 }
 
+/* What a label can be, told by how its copy was read. */
+enum kind {
+	OWN,
+	BLANK,
+	CLAIM,
+	OTHER,
+	OTHERS_PLACE,
+	OTHERS_CLAIM,
+	CORRUPT,
+	UNREADABLE,
+	KINDS
+};
+
+static void make_label(struct scene *s, unsigned int copy, enum kind kind)
+{
+	static const enum admit_copy states[KINDS] = {
+		[BLANK] = ADMIT_COPY_BLANK,
+		[CORRUPT] = ADMIT_COPY_DAMAGED,
+		[UNREADABLE] = ADMIT_COPY_UNREADABLE,
+	};
+	struct run *run = &s->labels[copy].run;
+	size_t i;
+
+	s->labels[copy].state = states[kind]; /* GOOD is 0 */
+	*run = s->run;
+	if (kind == OTHER || kind == OTHERS_PLACE || kind == OTHERS_CLAIM)
+		run->id[3] ^= 5;
+	if (kind == OTHERS_PLACE)
+		run->size_bytes += run->block_bytes;
+	for (i = 0; i < RUN_ID_BYTES && (kind == CLAIM || kind == OTHERS_CLAIM);
+	     i++)
+		run->id[i] ^= 0xff;
+	if (kind == CLAIM || kind == OTHERS_CLAIM)
+		run->is_filled = false;
+}
+
+/* The run's own claim is older than its labels, where those had been flushed,
+ * and so is another run's label whose twin is the run's; any other good label
+ * says that the region was begun for somebody else. */
+static bool is_doubt(enum kind kind, enum kind twin, bool was_labelled)
+{
+	return kind == OTHERS_PLACE || kind == OTHERS_CLAIM ||
+	       (kind == OTHER && twin != OWN) ||
+	       (kind == CLAIM && twin != OWN && !was_labelled);
+}
+
+static void p9_every_mixture_of_labels(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < KINDS * KINDS * 4; i++) {
+		enum kind first = (enum kind)(i / 4 % KINDS);
+		enum kind second = (enum kind)(i / 4 / KINDS);
+		bool was_labelled = i & 1, is_known = i & 2, admits;
+		struct scene s;
+		struct err err;
+
+		scene_init(&s);
+		s.drive.was_labelled = was_labelled;
+		s.drive.identity = is_known ? "serial-1" : "";
+		make_label(&s, 0, first);
+		make_label(&s, 1, second);
+		admits = !is_doubt(first, second, was_labelled) &&
+			 !is_doubt(second, first, was_labelled) &&
+			 (first == OWN || second == OWN || is_known);
+		if ((decide(&s, &err) == 0) != admits)
+			fail_msg("labels %d and %d, labelled %d, known %d",
+				 first, second, was_labelled, is_known);
+	}
+}
+
+static void p9_a_label_not_asked_for_is_no_finding(void **state)
+{
+	struct finding finding;
+	struct scene s;
+
+	(void)state;
+	scene_init(&s);
+	s.labels[1].state = ADMIT_COPY_UNJUDGED;
+	assert_false(admit_finding(&s.run, &s.labels[1], 1, &finding));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +257,8 @@ int main(void)
 		cmocka_unit_test(p9_a_shrunk_drive_is_refused),
 		cmocka_unit_test(p9_larger_logical_blocks_are_refused),
 		cmocka_unit_test(p4_a_label_that_misses_is_a_finding),
+		cmocka_unit_test(p9_every_mixture_of_labels),
+		cmocka_unit_test(p9_a_label_not_asked_for_is_no_finding),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

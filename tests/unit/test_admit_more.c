@@ -11,6 +11,7 @@
 #include "common/base/err.h"
 #include "tests/fake/drive_fake.h"
 #include "tests/unit/cmocka_all.h"
+#include "verifier/changes.h"
 #include "verifier/reader.h"
 
 #define BLOCK_BYTES 4096
@@ -22,7 +23,8 @@ static struct scene {
 	struct reader reader;
 	struct admit_label labels[2];
 	unsigned int reads[2];
-	int stale_copy; /* its first read answers blank; -1: none */
+	int stale_copy;      /* its first read answers blank; -1: none */
+	unsigned int silent; /* questions that copy 1 does not answer */
 	struct err err;
 } scene;
 
@@ -42,10 +44,27 @@ static void see_reaped(void *context, const struct target_request *request,
 	}
 }
 
+static void see_submitted(void *context, const struct target_request *request)
+{
+	(void)context;
+	if (scene.silent > 0 &&
+	    request->offset_bytes == run_label_offset(&scene.run, 1))
+		scene.silent--;
+}
+
+static int64_t answer(void *context, const struct target_request *request)
+{
+	(void)context;
+	return scene.silent > 0 && request->offset_bytes ==
+					   run_label_offset(&scene.run, 1)
+		       ? DRIVE_FAKE_LATER
+		       : DRIVE_FAKE_HONEST;
+}
+
 static int set_up(void **state)
 {
-	static const struct drive_fake_hooks hooks = {NULL, NULL, NULL,
-						      see_reaped};
+	static const struct drive_fake_hooks hooks = {NULL, see_submitted,
+						      answer, see_reaped};
 	unsigned int copy;
 
 	(void)state;
@@ -129,6 +148,40 @@ static void p4_a_second_label_that_heals_is_a_finding(void **state)
 	expect_finding(1, true);
 }
 
+/* QUESTIONS are not answered; what the second one makes of the label. */
+static enum admit_copy ask_twice(unsigned int questions)
+{
+	struct changes changes;
+
+	changes_init(&changes);
+	scene.reader.timeout_ms = 5;
+	scene.reader.changes = &changes;
+	scene.silent = questions + 1; /* the last one begins to be answered */
+	assert_int_equal(admit_read_labels(&scene.reader, &scene.run,
+					   scene.labels, &scene.err),
+			 0);
+	assert_int_equal(scene.labels[0].state, ADMIT_COPY_GOOD);
+	assert_int_equal(scene.labels[1].state, ADMIT_COPY_HUNG);
+	assert_int_equal(admit_ask_again(&scene.reader, &scene.run,
+					 scene.labels, &scene.err),
+			 0);
+	assert_int_equal(atomic_load(&changes.places),
+			 scene.labels[1].state != ADMIT_COPY_HUNG);
+	return scene.labels[1].state;
+}
+
+static void p9_a_label_that_answers_at_last_is_a_change(void **state)
+{
+	(void)state;
+	assert_int_equal(ask_twice(1), ADMIT_COPY_GOOD);
+}
+
+static void p4_a_label_that_keeps_silent_twice_is_hung(void **state)
+{
+	(void)state;
+	assert_int_equal(ask_twice(2), ADMIT_COPY_HUNG);
+}
+
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -137,6 +190,8 @@ int main(void)
 		ROW(p10_good_labels_are_read_once),
 		ROW(p4_a_first_label_that_heals_is_a_finding),
 		ROW(p4_a_second_label_that_heals_is_a_finding),
+		ROW(p9_a_label_that_answers_at_last_is_a_change),
+		ROW(p4_a_label_that_keeps_silent_twice_is_hung),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,6 +74,32 @@ static void p9_a_log_that_grows_meanwhile_is_no_verdict(void **state)
 	expect(ANSWER_NONE, CONCLUDE_NONE);
 }
 
+static void p9_a_log_that_changed_meanwhile_is_no_verdict(void **state)
+{
+	(void)state;
+	strcpy(result->log_doubt, "it is another log now");
+	result->tally.atoms[VERDICT_LOST] = 8;
+	expect(ANSWER_NONE, CONCLUDE_NONE);
+	assert_non_null(strstr(result->reason, "another log"));
+}
+
+static void p9_what_was_not_asked_for_does_not_acquit(void **state)
+{
+	(void)state;
+	result->unscanned_bytes = 4096;
+	expect(ANSWER_NONE, CONCLUDE_NONE);
+}
+
+/* Where a log holds the promises, less proof is needed. */
+static void p9_proof_without_room_does_not_acquit(void **state)
+{
+	(void)state;
+	result->dropped = 1;
+	expect(ANSWER_NONE, CONCLUDE_NONE);
+	result->has_log = true;
+	expect(ANSWER_KEPT, CONCLUDE_KEPT);
+}
+
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -83,6 +109,9 @@ int main(void)
 		ROW(p5_proof_that_still_grows_does_not_acquit),
 		ROW(p4_a_finding_outweighs_a_change),
 		ROW(p9_a_log_that_grows_meanwhile_is_no_verdict),
+		ROW(p9_a_log_that_changed_meanwhile_is_no_verdict),
+		ROW(p9_what_was_not_asked_for_does_not_acquit),
+		ROW(p9_proof_without_room_does_not_acquit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -243,6 +243,124 @@ static void p11_a_shadow_acknowledgement_has_no_age(void **state)
 	assert_int_equal(scene.ages.last[1].flush, 1);
 }
 
+/* A log of one cycle, as it was when the drive was about to be read. */
+static void load_before(void)
+{
+	say_run();
+	say_cycle(1, 1);
+	say_durable(1, 1, 10, 5);
+	load();
+}
+
+static enum logpass_news look(void)
+{
+	return logpass_look_again(scene.log, &scene.facts, &scene.err);
+}
+
+static void write_raw(const void *bytes, size_t count)
+{
+	int fd = open(scene.log, O_WRONLY | O_APPEND | O_CLOEXEC);
+
+	assert_int_equal(write(fd, bytes, count), count);
+	assert_int_equal(close(fd), 0);
+}
+
+static void p9_a_log_left_alone_is_no_news(void **state)
+{
+	(void)state;
+	load_before();
+	assert_int_equal(look(), LOGPASS_NOTHING);
+	unlink(scene.log);
+	assert_int_equal(look(), LOGPASS_NOTHING);
+}
+
+static void p9_a_late_event_is_no_writer(void **state)
+{
+	static const enum ackbody_event events[] = {
+		ACKBODY_EVENT_CUT_SEEN, ACKBODY_EVENT_RESTORED,
+		ACKBODY_EVENT_NOTE, ACKBODY_EVENT_ERROR};
+
+	(void)state;
+	load_before();
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		scene.body = (struct ackbody){.type = ACKBODY_EVENT};
+		scene.body.note.event = events[i];
+		say();
+		assert_int_equal(look(), LOGPASS_NOTHING);
+	}
+	scene.body = (struct ackbody){.type = ACKBODY_END};
+	say();
+	assert_int_equal(look(), LOGPASS_NOTHING);
+}
+
+static void p9_words_about_writes_are_a_writers(void **state)
+{
+	static const enum ackbody_type types[] = {
+		ACKBODY_CYCLE, ACKBODY_RESERVE, ACKBODY_DURABLE,
+		ACKBODY_COMPLETED, ACKBODY_ISSUED};
+
+	(void)state;
+	load_before();
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		scene.body = (struct ackbody){.type = ACKBODY_EVENT};
+		scene.body.note.event = ACKBODY_EVENT_NOTE;
+		say(); /* in front of it */
+		scene.body = (struct ackbody){.type = types[i]};
+		if (types[i] == ACKBODY_CYCLE) {
+			say_cycle(2, 101);
+		} else if (types[i] == ACKBODY_DURABLE ||
+			   types[i] == ACKBODY_COMPLETED) {
+			scene.body.ranges.count = 1;
+			scene.body.ranges.ranges[0] =
+				(struct ackbody_range){111, 112};
+			say();
+		} else {
+			scene.body.limit.sequence = 150;
+			say();
+		}
+		assert_int_equal(look(), LOGPASS_WRITER);
+		scene.facts = (struct logpass){0};
+		ledger_free(scene.ledger);
+		scene.ledger = ledger_new(&scene.err);
+		load();
+		assert_int_equal(look(), LOGPASS_NOTHING);
+	}
+}
+
+static void p9_what_cannot_be_understood_may_be_a_writers(void **state)
+{
+	struct stat status;
+
+	(void)state;
+	load_before();
+	write_raw("PPL1\x09", 5);
+	assert_int_equal(look(), LOGPASS_UNCLEAR);
+	assert_int_equal(stat(scene.log, &status), 0);
+	assert_int_equal(truncate(scene.log, status.st_size - 6), 0);
+	assert_int_equal(look(), LOGPASS_UNCLEAR);
+}
+
+static void p9_half_a_record_that_was_there_is_no_news(void **state)
+{
+	(void)state;
+	say_run();
+	say_cycle(1, 1);
+	write_raw("PPL1\x09", 5);
+	load();
+	assert_int_equal(scene.facts.torn_bytes, 5);
+	scene.facts.status.st_mtim.tv_nsec ^= 1; /* somebody touched it */
+	assert_int_equal(look(), LOGPASS_NOTHING);
+}
+
+static void p9_another_log_in_its_place_is_doubt(void **state)
+{
+	(void)state;
+	load_before();
+	scene.facts.status.st_mtim.tv_nsec ^= 1;
+	scene.facts.crc ^= 1;
+	assert_int_equal(look(), LOGPASS_UNCLEAR);
+}
+
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -255,6 +373,12 @@ int main(void)
 		ROW(p9_an_empty_log_is_no_log),
 		ROW(p4_a_loss_has_the_age_of_its_acknowledgement),
 		ROW(p11_a_shadow_acknowledgement_has_no_age),
+		ROW(p9_a_log_left_alone_is_no_news),
+		ROW(p9_a_late_event_is_no_writer),
+		ROW(p9_words_about_writes_are_a_writers),
+		ROW(p9_what_cannot_be_understood_may_be_a_writers),
+		ROW(p9_half_a_record_that_was_there_is_no_news),
+		ROW(p9_another_log_in_its_place_is_doubt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,9 +63,10 @@ static int rig_error(void)
 
 static void p9_what_the_kernel_refused_is_the_rigs(void **state)
 {
-	static const int errors[] = {EINVAL,     EFAULT,       EBADF,    ENOMEM,
-				     EPERM,      EACCES,       ENOSYS,   EAGAIN,
-				     EOPNOTSUPP, ECONNREFUSED, ENOTCONN, EPIPE};
+	static const int errors[] = {
+		EINVAL,  EFAULT, EBADF,      ENOMEM,       EPERM,       EACCES,
+		ENOSYS,  EAGAIN, EOPNOTSUPP, ECONNREFUSED, ENOTCONN,    EPIPE,
+		ENOLINK, EBADE,  EBUSY,      ESTALE,       EHOSTUNREACH};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {

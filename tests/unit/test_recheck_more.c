@@ -20,6 +20,7 @@ static struct {
 	struct record_cipher *cipher;
 	struct reader reader;
 	struct findings *findings;
+	struct tally tally;
 	struct err err;
 } scene;
 
@@ -74,10 +75,15 @@ static void put_write(uint64_t sequence)
 
 static uint64_t recheck(void)
 {
-	assert_int_equal(recheck_findings(&scene.reader, scene.world.ledger,
-					  scene.world.schedules, scene.findings,
-					  &scene.err),
-			 0);
+	const struct recheck_order order = {
+		.reader = &scene.reader,
+		.ledger = scene.world.ledger,
+		.schedules = scene.world.schedules,
+		.findings = scene.findings,
+		.tally = &scene.tally,
+	};
+
+	assert_int_equal(recheck_findings(&order, &scene.err), 0);
 	assert_int_equal(scene.findings->count, 1);
 	assert_int_equal(scene.findings->kept[0].class, VERDICT_LOST);
 	return recheck_unstable(scene.findings);
@@ -110,6 +116,20 @@ static void p4_blank_now_is_another_answer(void **state)
 	assert_int_equal(recheck(), 1);
 }
 
+/* The log ends at 20: a writer of which it knows nothing is at work. */
+static void p9_what_cannot_exist_is_told_even_now(void **state)
+{
+	(void)state;
+	put_write(9);
+	assert_int_equal(recheck(), 1);
+	assert_false(scene.tally.has_impossible);
+	put_write(21);
+	assert_int_equal(recheck(), 1);
+	assert_true(scene.tally.has_impossible);
+	assert_int_equal(scene.tally.impossible.found, 21);
+	assert_int_equal(tally_broken_atoms(&scene.tally), 0);
+}
+
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -119,6 +139,7 @@ int main(void)
 		ROW(p4_a_healed_finding_stays_and_is_unstable),
 		ROW(p4_another_old_write_is_another_answer),
 		ROW(p4_blank_now_is_another_answer),
+		ROW(p9_what_cannot_exist_is_told_even_now),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@
 #include "common/format/record.h"
 #include "common/target/target.h"
 #include "tests/unit/cmocka_all.h"
+#include "verifier/vreport.h"
 
 #define SLOTS       64
 #define BLOCK_BYTES 8192
@@ -121,6 +122,9 @@ static void begin_log(void)
 {
 	static struct ackbody body;
 
+	if (scene.file != NULL)
+		(void)ackfile_close(scene.file, &scene.err);
+	unlink(scene.log);
 	scene.file = ackfile_create(scene.log, &scene.err);
 	assert_non_null(scene.file);
 	body = (struct ackbody){.type = ACKBODY_RUN, .run = scene.run};
@@ -257,6 +261,60 @@ static void p5_what_a_scan_proves_is_judged_as_well(void **state)
 	expect(ANSWER_BROKEN, CONCLUDE_BROKEN, "14 writes lost");
 }
 
+static void say_event(enum ackbody_event event)
+{
+	static struct ackbody body;
+
+	body = (struct ackbody){.type = ACKBODY_EVENT};
+	body.note.event = event;
+	say(&body);
+}
+
+static bool report_says(const char *words)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *to = open_memstream(&text, &length);
+	bool says;
+
+	assert_non_null(to);
+	vreport_print(&scene.result, false, to);
+	assert_int_equal(fclose(to), 0);
+	says = strstr(text, words) != NULL;
+	free(text);
+	return says;
+}
+
+/* Write 80 may be of a writer that lived on when the power was back. */
+static void
+p11_the_drives_own_proof_of_a_cut_unseen_convicts_nobody(void **state)
+{
+	(void)state;
+	say_event(ACKBODY_EVENT_CUT_ASKED);
+	put_write(80, 78, 0);
+	expect(ANSWER_KEPT, CONCLUDE_NOT_SHOWN, "nothing showed");
+	assert_int_equal(scene.result.tally.shadow_lost, 14);
+	assert_int_equal(scene.result.durable_all, DURABLE);
+	assert_true(report_says("gone: 14 writes (convicts nobody)"));
+	assert_true(report_says("--send cut-seen"));
+}
+
+static void p11_the_drives_own_proof_of_a_cut_seen_convicts(void **state)
+{
+	(void)state;
+	say_event(ACKBODY_EVENT_CUT_ASKED);
+	say_event(ACKBODY_EVENT_CUT_SEEN);
+	say_event(ACKBODY_EVENT_RESTORED);
+	put_write(80, 78, 0);
+	expect(ANSWER_BROKEN, CONCLUDE_BROKEN, "14 writes lost");
+	assert_false(report_says("--send cut-seen"));
+	/* what only the log says stays a shadow */
+	put_write(80, 0, 0);
+	say_range(ACKBODY_DURABLE, 65, 70);
+	expect(ANSWER_KEPT, CONCLUDE_NOT_SHOWN, "");
+	assert_int_equal(scene.result.tally.shadow_lost, 6);
+}
+
 static void p9_an_impossible_number_is_no_verdict(void **state)
 {
 	(void)state;
@@ -326,6 +384,32 @@ static void p4_a_finding_of_the_first_scan_stays_one(void **state)
 	assert_null(scene.change);
 }
 
+static void note_late(void)
+{
+	say_event(ACKBODY_EVENT_NOTE);
+}
+
+static void reserve_more(void)
+{
+	static struct ackbody body;
+
+	body = (struct ackbody){.type = ACKBODY_RESERVE,
+				.limit = {0, LIMIT + 1}};
+	say(&body);
+}
+
+static void p9_a_writers_word_meanwhile_is_no_verdict(void **state)
+{
+	(void)state;
+	scene.change = note_late;
+	expect(ANSWER_KEPT, CONCLUDE_NOT_SHOWN, "");
+	assert_null(scene.change);
+	scene.change = reserve_more;
+	expect(ANSWER_NONE, CONCLUDE_NONE, "still at work");
+	scene.change = begin_log;
+	expect(ANSWER_NONE, CONCLUDE_NONE, "log changed while");
+}
+
 static void go_on(void)
 {
 	put_write(70, 1, 0); /* could have been issued, but when? */
@@ -349,6 +433,9 @@ int main(void)
 		ROW(p4_lost_is_lost),
 		ROW(p5_the_drive_itself_proves_a_promise),
 		ROW(p5_what_a_scan_proves_is_judged_as_well),
+		ROW(p11_the_drives_own_proof_of_a_cut_unseen_convicts_nobody),
+		ROW(p11_the_drives_own_proof_of_a_cut_seen_convicts),
+		ROW(p9_a_writers_word_meanwhile_is_no_verdict),
 		ROW(p9_an_impossible_number_is_no_verdict),
 		ROW(p10_the_label_of_another_run_is_no_verdict),
 		ROW(p4_a_lost_label_is_a_finding),
