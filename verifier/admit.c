@@ -140,7 +140,9 @@ int admit_decide(const struct run *run, const struct admit_drive *drive,
 		    !is_explained(label, run, drive->was_labelled, has_right))
 			return refuse_label(run, drive, label, has_right, err);
 	}
-	if (has_right)
+	/* Its claim knows the run as well as its label does. */
+	if (has_right || is_own_claim(&labels[0], run) ||
+	    is_own_claim(&labels[1], run))
 		return 0;
 	run_id_text(run->id, wanted);
 	if (run->identity[0] == '\0' || drive->identity[0] == '\0')

@@ -80,6 +80,14 @@ static void say_kept(struct result *result)
 				      "cycles than can be kept in memory");
 		return;
 	}
+	if (result->tally.has_claimed) {
+		conclude_none(result, "the labels only claim the region, yet "
+				      "writes of the run that claimed it are "
+				      "there: the drive has lost its labels"
+				      "\nhint: name that run's log with "
+				      "--acklog");
+		return;
+	}
 	result->answer = ANSWER_KEPT;
 	if (!result->was_promised) {
 		result->status = CONCLUDE_NOT_SHOWN;

@@ -189,6 +189,7 @@ void tally_merge(struct tally *to, const struct tally *from)
 	to->shadow_lost += from->shadow_lost;
 	to->capped += from->capped;
 	to->unjudged += from->unjudged;
+	to->has_claimed |= from->has_claimed;
 	if (from->has_bad)
 		note_bad(to, from->first_bad, from->last_bad);
 	if (from->has_impossible)

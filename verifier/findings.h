@@ -58,6 +58,7 @@ struct tally {
 	uint64_t shadow_lost;
 	uint64_t capped;   /* slots given up by expect_slot() */
 	uint64_t unjudged; /* atoms that were not asked for often enough (P9) */
+	bool has_claimed;  /* writes of the run whose claim the run is (P9) */
 	bool has_bad;
 	uint64_t first_bad, last_bad; /* byte addresses */
 	bool has_impossible;

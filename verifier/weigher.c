@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/err.h"
 #include "common/format/ledger.h"
@@ -73,6 +74,29 @@ static void gather_evidence(struct weigher *weigher, size_t atoms)
 	}
 }
 
+/*
+ * P9: a label that promises no fill may be the claim of a run whose labels did
+ * not come back (writer/fill.c). Numbered writes of that run prove that they
+ * had been flushed.
+ */
+static bool has_claimed(const struct weigher *weigher, size_t atoms)
+{
+	const struct run *run = run_of(weigher);
+	uint8_t id[RUN_ID_BYTES];
+	size_t i;
+
+	if (run->is_filled)
+		return false;
+	for (i = 0; i < RUN_ID_BYTES; i++)
+		id[i] = run->id[i] ^ 0xff;
+	for (i = 0; i < atoms; i++)
+		if (weigher->states[i] == RECORD_FOREIGN &&
+		    weigher->found[i].sequence > 0 &&
+		    memcmp(weigher->found[i].run_id, id, RUN_ID_BYTES) == 0)
+			return true;
+	return false;
+}
+
 /* Slots that could not be put off count as never read. */
 static void put_off(struct scan *scan, uint64_t slot)
 {
@@ -136,6 +160,8 @@ void weigher_take(struct weigher *weigher, uint64_t slot, uint64_t slots,
 	record_examine_many(weigher->cipher, buffer, (size_t)slots * count,
 			    weigher->states, weigher->found);
 	gather_evidence(weigher, (size_t)slots * count);
+	weigher->tally.has_claimed |=
+		has_claimed(weigher, (size_t)slots * count);
 	for (i = 0; i < slots; i++) {
 		size_t at = (size_t)i * count;
 		struct judge_input input = {

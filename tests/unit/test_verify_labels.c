@@ -291,6 +291,22 @@ static void p9_without_a_log_a_numbered_write_promises_labels(void **state)
 	check_all(PROOF_MEDIA);
 }
 
+/* The flush of the labels was swallowed, and the drive has kept what came
+ * later: nobody may say that all was kept. */
+static void p9_a_lone_claim_beside_writes_does_not_acquit(void **state)
+{
+	(void)state;
+	scene.has_log = false;
+	put_kind(CLAIM, 0);
+	put_kind(CLAIM, 1);
+	assert_int_equal(verify(), 0);
+	assert_int_equal(scene.result.answer, ANSWER_KEPT);
+	put_write(1, 0, 0);
+	put_kind(BLANK, 1);
+	assert_int_equal(verify(), 0);
+	assert_int_equal(scene.result.answer, ANSWER_NONE);
+}
+
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -298,6 +314,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ROW(p9_a_label_promises_nothing_before_a_cycle),
 		ROW(p9_without_a_log_a_numbered_write_promises_labels),
+		ROW(p9_a_lone_claim_beside_writes_does_not_acquit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
