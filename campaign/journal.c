@@ -178,6 +178,12 @@ static char *read_whole(const char *path, size_t *length, struct err *err)
 	}
 	*length = fread(text, 1, (size_t)status.st_size, file);
 	text[*length] = '\0';
+	if (*length != (size_t)status.st_size) {
+		(void)err_sys(err, ferror(file) ? errno : EIO,
+			      "cannot read the journal %s to its end", path);
+		free(text);
+		text = NULL;
+	}
 out:
 	if (file != NULL)
 		(void)fclose(file); /* was only read */
@@ -193,16 +199,26 @@ json_t *journal_load(const char *path, uint64_t *torn_bytes, struct err *err)
 	char *text = read_whole(path, &length, err);
 
 	*torn_bytes = 0;
+	if (text != NULL && lines == NULL)
+		(void)err_set(err, "no memory for the journal %s", path);
 	if (text == NULL || lines == NULL)
 		goto fail;
 	while (at < length) {
 		const char *end = memchr(text + at, '\n', length - at);
 		const size_t size =
 			end == NULL ? length - at : (size_t)(end - text) - at;
-		json_t *line = json_loadb(text + at, size, 0, NULL);
+		json_error_t why = {0};
+		json_t *line = json_loadb(text + at, size, 0, &why);
 		const bool is_last = end == NULL || at + size + 1 == length;
 
 		number++;
+		/* Else a whole last line would pass for a torn one. */
+		if (line == NULL &&
+		    json_error_code(&why) == json_error_out_of_memory) {
+			(void)err_set(err, "no memory for the journal %s",
+				      path);
+			goto fail;
+		}
 		if (end == NULL || (!json_is_object(line) && is_last)) {
 			json_decref(line);
 			*torn_bytes = length - at;

@@ -75,7 +75,7 @@ static bool take(struct probe *probe,
 		return take_error(probe, answer,
 				  completion->result < 0
 					  ? (int)-completion->result
-					  : ENODATA);
+					  : ESTALE);
 	record_examine_many(probe->cipher, buffer_of(probe, completion->tag),
 			    probe->atoms, probe->states, probe->found);
 	atomic_fetch_add(&probe->reader->read_bytes,

@@ -127,10 +127,7 @@ static int ask_again(struct reader *reader, uint64_t offset_bytes)
 			target_read_once(fresh, piece, reader->block_bytes,
 					 offset_bytes, (int)reader->timeout_ms);
 	target_close(fresh);
-	if (result == -ETIMEDOUT)
-		target_buffer_abandon(piece);
-	else
-		free(piece);
+	free(piece);
 	if (result == -ESHUTDOWN)
 		return 1;
 	return result == 0 ? 0 : -1;
@@ -216,7 +213,7 @@ static int read_nbd(struct reader *reader, void *piece,
 		return count;
 	if (completion.result < 0)
 		return (int)completion.result;
-	return completion.result == (int64_t)range->length ? 0 : -ENODATA;
+	return completion.result == (int64_t)range->length ? 0 : -ESTALE;
 }
 
 /* 0 or an errno. The range's own buffer never goes to the drive: a buffer that

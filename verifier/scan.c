@@ -96,9 +96,9 @@ static void take_completion(struct worker *worker,
 		take_chunk(worker, flight, NULL);
 		return;
 	}
+	/* Half an answer is asked for again. */
 	take_trouble(worker, flight,
-		     completion->result < 0 ? (int)-completion->result
-					    : ENODATA);
+		     completion->result < 0 ? (int)-completion->result : 0);
 }
 
 /* The drive did not answer in time: the buffer stays with it. */

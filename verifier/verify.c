@@ -340,13 +340,13 @@ int verify_run(const struct verify_options *options, struct result *result,
 	uint64_t started_ns = clock_monotonic_ns();
 	int status = -1;
 
+	result->target_name = options->target;
+	result->has_log = options->acklog != NULL;
 	if (verify == NULL)
 		return err_set(err, "cannot start: out of memory");
 	verify->options = options;
 	verify->result = result;
 	changes_init(&verify->changes);
-	result->target_name = options->target;
-	result->has_log = options->acklog != NULL;
 	verify->ledger = ledger_new(err);
 	verify->evidence = evidence_new(err);
 	if (verify->ledger == NULL || verify->evidence == NULL)

@@ -14,10 +14,13 @@ static json_t *number(uint64_t value)
 	return json_integer((json_int_t)value);
 }
 
+/* While an object is built: a part of it is missing. */
+static bool has_failed;
+
 static void set(json_t *object, const char *name, json_t *value)
 {
-	/* Out of memory shows when the whole is written. */
-	(void)json_object_set_new(object, name, value);
+	if (json_object_set_new(object, name, value) == -1)
+		has_failed = true;
 }
 
 static json_t *count_of(const struct tally *tally, size_t verdict)
@@ -92,8 +95,11 @@ static json_t *findings_json(const struct result *result)
 	size_t i;
 
 	for (i = 0; i < result->findings.count; i++)
-		(void)json_array_append_new(
-			list, finding_json(result, &result->findings.kept[i]));
+		if (json_array_append_new(
+			    list,
+			    finding_json(result, &result->findings.kept[i])) ==
+		    -1)
+			has_failed = true;
 	return list;
 }
 
@@ -189,12 +195,16 @@ static json_t *result_json(const struct result *result)
 int vjson_write(const struct result *result, const char *path, struct err *err)
 {
 	bool is_stdout = strcmp(path, "-") == 0;
-	json_t *root = result_json(result);
+	json_t *root;
 	FILE *to;
 	int failed = 0;
 
-	if (root == NULL)
+	has_failed = false;
+	root = result_json(result);
+	if (root == NULL || has_failed) {
+		json_decref(root);
 		return err_set(err, "cannot write %s: out of memory", path);
+	}
 	to = is_stdout ? stdout : fopen(path, "w");
 	if (to == NULL) {
 		json_decref(root);

@@ -265,7 +265,7 @@ int fill_find_label(struct target *target, const struct run *run,
 					      LABEL_READ_MS);
 
 		if (status == -ETIMEDOUT) {
-			target_buffer_abandon(buffer);
+			free(buffer);
 			return err_sys(err, ETIMEDOUT,
 				       "cannot read the label on %s",
 				       target_name(target));

@@ -33,7 +33,7 @@ static bool is_newer(struct newer *newer, const struct schedule *schedule,
 				      run_slot_offset(run, slot), READ_MS);
 
 	if (result == -ETIMEDOUT) {
-		target_buffer_abandon(newer->buffer);
+		free(newer->buffer);
 		newer->buffer = NULL;
 	}
 	return result == 0 &&

@@ -83,16 +83,14 @@ static int check_usage(const struct target *target, struct err *err)
 	return 0;
 }
 
-static int read_piece(struct target *target, void **buffer, size_t length,
+static int read_piece(struct target *target, void *buffer, size_t length,
 		      uint64_t offset_bytes, struct err *err)
 {
-	int result = target_read_once(target, *buffer, length, offset_bytes,
+	int result = target_read_once(target, buffer, length, offset_bytes,
 				      READ_TIMEOUT_MS);
 
 	if (result == 0)
 		return 0;
-	if (result == -ETIMEDOUT)
-		*buffer = NULL; /* the drive may still write to it */
 	return err_sys(err, -result, "cannot read byte %llu of %s",
 		       (unsigned long long)offset_bytes, target->name);
 }
@@ -108,7 +106,7 @@ static int copy_range(struct target *target, int fd, uint64_t from, uint64_t to,
 		size_t length = to - from < READ_BYTES ? (size_t)(to - from)
 						       : READ_BYTES;
 
-		result = read_piece(target, &buffer, length, from, err);
+		result = read_piece(target, buffer, length, from, err);
 		if (result == 0 &&
 		    pwrite(fd, buffer, length, (off_t)from) != (ssize_t)length)
 			result = err_sys(err, errno,
@@ -276,7 +274,7 @@ static int find_label(struct target *target, uint64_t at, uint64_t offset_bytes,
 	buffer = target_buffer_new(length, err);
 	if (buffer == NULL)
 		return -1;
-	result = read_piece(target, &buffer, length, at, err);
+	result = read_piece(target, buffer, length, at, err);
 	if (result == 0) {
 		state = run_decode_label(&run, buffer, &ignored);
 		result = state == RUN_LABEL_GOOD &&

@@ -287,7 +287,24 @@ static int reap_one(struct target_queue *queue, size_t length,
 		return -ETIMEDOUT;
 	if (completion.result < 0)
 		return (int)completion.result;
-	return (uint64_t)completion.result == length ? 0 : -ENODATA;
+	return (uint64_t)completion.result == length ? 0 : -ESTALE;
+}
+
+/* Where the engine keeps its queue, what is in flight is the kernel's, also
+ * when waiting for it has failed; else it ends with the connection. */
+static void end_once(struct target *target, struct target_queue *queue,
+		     void *piece)
+{
+	bool is_held = target->ops->keeps_once_queue && queue->in_flight > 0;
+
+	if (target->ops->keeps_once_queue && !is_held)
+		target->once = queue;
+	else
+		target_queue_close(queue);
+	if (is_held)
+		target_buffer_abandon(piece);
+	else
+		free(piece);
 }
 
 int target_read_once(struct target *target, void *buffer, size_t length,
@@ -296,6 +313,7 @@ int target_read_once(struct target *target, void *buffer, size_t length,
 	uint64_t deadline_ns;
 	struct target_queue *queue;
 	struct err ignored; /* the caller wants a number */
+	void *piece;
 	int result;
 
 	assert(timeout_ms >= 0);
@@ -314,14 +332,19 @@ int target_read_once(struct target *target, void *buffer, size_t length,
 		result = target_is_gone(target) ? -ENODEV : -EAGAIN;
 		goto out;
 	}
-	target_queue_read(queue, 0, buffer, length, offset_bytes);
+	piece = target_buffer_new(length, &ignored);
+	if (piece == NULL) {
+		target->once = queue;
+		result = -ENOMEM;
+		goto out;
+	}
+	target_queue_read(queue, 0, piece, length, offset_bytes);
 	result = target_queue_submit(queue);
 	if (result == 0)
 		result = reap_one(queue, length, deadline_ns);
-	if (target->ops->keeps_once_queue && queue->in_flight == 0)
-		target->once = queue;
-	else
-		target_queue_close(queue);
+	if (result == 0)
+		memcpy(buffer, piece, length);
+	end_once(target, queue, piece);
 out:
 	(void)pthread_mutex_unlock(&target->once_lock);
 	return result;
@@ -344,9 +367,6 @@ bool target_answers(struct target *target, int timeout_ms)
 		last = target_read_once(target, buffer, length,
 					target->info.size_bytes - length,
 					timeout_ms);
-	if (first == -ETIMEDOUT || last == -ETIMEDOUT)
-		target_buffer_abandon(buffer);
-	else
-		free(buffer);
+	free(buffer);
 	return first == 0 || last == 0;
 }

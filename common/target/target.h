@@ -145,8 +145,8 @@ void target_queue_abandon(struct target_queue *queue);
 bool target_answers(struct target *target, int timeout_ms);
 
 /* One read of LENGTH bytes, waiting at most TIMEOUT_MS: 0, or -errno
- * (-ETIMEDOUT where the drive did not answer: the buffer is then lost to it and
- * must not be freed or used; -ENODATA for a short read). For labels and
+ * (-ETIMEDOUT where the drive did not answer, -ESTALE for a short read: the
+ * target has shrunk). BUFFER is the caller's whatever comes. For labels and
  * re-reads. */
 int target_read_once(struct target *target, void *buffer, size_t length,
 		     uint64_t offset_bytes, int timeout_ms);

@@ -132,9 +132,8 @@ static void p9_a_short_answer_is_none(void **state)
 	(void)state;
 	scene.bad_at = 5 * BLOCK_BYTES;
 	scene.failure = 512;
-	assert_true(read_all());
-	assert_int_equal(scene.reads[5 * BLOCK_BYTES / RUN_ATOM_BYTES],
-			 JUDGE_READ_UNREADABLE);
+	assert_false(read_all());
+	assert_int_equal(atomic_load(&scene.reader.rig_error), ESTALE);
 }
 
 static void p9_trouble_of_the_rig_ends_the_reading(void **state)

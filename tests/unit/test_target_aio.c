@@ -292,7 +292,7 @@ static void p9_a_short_read_is_no_data(void **state)
 	assert_int_equal(truncate(bench->path, BLOCK_BYTES), 0);
 	assert_int_equal(target_read_once(bench->target, bench->buffer,
 					  BLOCK_BYTES, 2 * BLOCK_BYTES, 10000),
-			 -ENODATA);
+			 -ESTALE);
 	assert_int_equal(target_read_once(bench->target, bench->buffer,
 					  BLOCK_BYTES, FILE_BYTES, 10000),
 			 -EINVAL);

@@ -119,7 +119,7 @@ static void p9_a_failed_read_is_told(void **state)
 	told = 512;
 	assert_int_equal(target_read_once(bench.target, bench.buffer,
 					  BLOCK_BYTES, 0, 10000),
-			 -ENODATA);
+			 -ESTALE);
 }
 
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
