@@ -97,6 +97,12 @@ $(BUILD)/plugpull-simdrive-plugin.so: $(PLUGIN_OBJECTS)
 	$(if $(Q),@echo "  LD   $@")
 	$(Q)$(CC) $(filter-out -fsanitize=%,$(CFLAGS)) -shared $^ -o $@
 
+# Faults of the rig, preloaded by tests/e2e/inject-*.sh. Sanitized programs bring
+# an allocator of their own.
+INJECT_SOURCES := $(filter-out $(if $(SAN),tests/inject/inject_memory.c),$(wildcard tests/inject/*.c))
+$(BUILD)/inject.so: $(patsubst %.c,$(BUILD)/plugin/%.o,$(INJECT_SOURCES))
+	$(Q)$(CC) $(filter-out -fsanitize=%,$(CFLAGS)) -shared $^ -o $@
+
 # test_foo links every module of the program folders but their main.c, so that
 # it can be named after any of them; the folders' names never clash.
 UNIT_LIBS := $(LIBS_target) $(LIBS_net) $(LIB_SERIAL) -linih -ljansson -lm -lcmocka
@@ -119,7 +125,7 @@ RUNNER  := BIN=$(BUILD) JOBS=$(JOBS) tests/run.sh
 check:
 	@tests/deps.sh build check
 	@$(again) run-check
-run-check: all units replay
+run-check: all units replay $(BUILD)/inject.so
 	@$(RUNNER) unit $(UNITS:%=$(BUILD)/tests/unit/%)
 	@$(RUNNER) replay $(wildcard tests/fuzz/replay.sh)
 	@$(RUNNER) e2e $(E2E)
@@ -136,14 +142,16 @@ soak:
 run-soak: all
 	@TEST_TIMEOUT=36000 $(patsubst JOBS=%,,$(RUNNER)) soak $(sort $(wildcard tests/soak/*.sh))
 
+# The system's own, for which tests/deps.sh gets the modules.
+PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 COUNT ?= 200
 SEED  ?= 1
 torture:
 	@tests/deps.sh build check oracle
 	@$(again) run-torture
 run-torture: all
-	python3 tests/oracle/selftest.py
-	python3 tests/oracle/runs.py --bin $(BUILD) --count $(COUNT) --seed $(SEED)
+	$(PYTHON) tests/oracle/selftest.py
+	$(PYTHON) tests/oracle/runs.py --bin $(BUILD) --count $(COUNT) --seed $(SEED) $(TORTURE)
 
 mutants:
 	@tests/deps.sh build check

@@ -8,10 +8,11 @@ set -u
 build="gcc libc6-dev pkg-config libaio-dev libssl-dev libserialport-dev
  libcmocka-dev libnbd-dev nbdkit nbdkit-plugin-dev libblkid-dev
  libjansson-dev libinih-dev"
-check="jq libnbd-bin socat procps e2fsprogs fdisk"
-root="python3 fuse3 e2fsprogs mount util-linux kmod udev"
+check="python3 python3-cryptography jq libnbd-bin socat procps e2fsprogs fdisk"
+root="python3 fuse3 e2fsprogs xfsprogs btrfs-progs mount util-linux kmod udev
+ qemu-utils qemu-system-common eatmydata nbd-client dmsetup"
 tidy="clang-format-14 mandoc git"
-oracle="python3"
+oracle="python3 python3-cryptography"
 clang="clang libclang-rt-14-dev"
 
 wanted=

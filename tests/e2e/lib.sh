@@ -6,6 +6,8 @@
 set -u
 BIN=${BIN:-$PWD/build}
 [[ $BIN == /* ]] || BIN=$PWD/$BIN
+# The system's own, for which tests/deps.sh gets the modules.
+PYTHON=$(command -v /usr/bin/python3 || command -v python3)
 
 # Files are targets only where flushes get through to the drive below (P9); on a
 # machine where they do not, the tests go to memory.

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: MIT
 """What lies on the drive and in the log, decoded anew from docs/FORMATS.md.
 
-Shares no code with plugpull and trusts nothing that it reads. Checksums and
-keystreams of many atoms are computed side by side: byte k of all of them is
-one Python string, translate() is a table look-up on all of it, and a long
-integer is its exclusive or. That is the only trick here.
+Shares no code with plugpull and trusts nothing that it reads. AES is that of
+python3-cryptography, CRC-32C that of libext2fs where there is one; the rest
+is the standard library's.
 """
+import ctypes
+import functools
 import hashlib
 import struct
 from collections import namedtuple
+
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 ATOM, MIB, M64 = 512, 1 << 20, (1 << 64) - 1
 GOOD, FOREIGN, BLANK, CORRUPT = "good", "foreign", "blank", "corrupt"
@@ -22,91 +25,37 @@ class Damaged(Exception):
 CRC = list(range(256))
 for _ in range(8):
     CRC = [n >> 1 ^ (0x82F63B78 if n & 1 else 0) for n in CRC]
-CRC_LANES = [bytes(n >> shift & 255 for n in CRC) for shift in (0, 8, 16, 24)]
+
+
+def crc32c_by_table(crc, data, length):
+    for byte in data[:length]:
+        crc = CRC[(crc ^ byte) & 255] ^ crc >> 8
+    return crc
+
+
+try:
+    crc32c_step = ctypes.CDLL("libext2fs.so.2").ext2fs_crc32c_le
+    crc32c_step.argtypes = ctypes.c_uint32, ctypes.c_char_p, ctypes.c_size_t
+    crc32c_step.restype = ctypes.c_uint32
+except (OSError, AttributeError):
+    crc32c_step = crc32c_by_table
 
 
 def crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = CRC[(crc ^ byte) & 255] ^ crc >> 8
-    return crc ^ 0xFFFFFFFF
+    return crc32c_step(0xFFFFFFFF, data, len(data)) ^ 0xFFFFFFFF
 
 
 def number(data):
     return int.from_bytes(data, "little")
 
 
-def xor(a, b):
-    return (number(a) ^ number(b)).to_bytes(len(a), "little")
-
-
-def crc32c_many(messages):
-    """CRC-32C of each of several messages of one length."""
-    size, joined = len(messages[0]), b"".join(messages)
-    lane = [b"\xff" * len(messages)] * 4
-    for k in range(size):
-        index = xor(lane[0], joined[k::size])
-        t = [index.translate(table) for table in CRC_LANES]
-        lane = [xor(lane[n + 1], t[n]) for n in range(3)] + [t[3]]
-    return [0xFFFFFFFF ^ number(bytes(crc)) for crc in zip(*lane)]
-
-
-# AES-128 (FIPS 197), encryption only, many blocks side by side
-def times2(v):
-    return v << 1 ^ (0x11B if v & 0x80 else 0)
-
-
-def _sbox():
-    power = [1]
-    for _ in range(254):
-        power.append(power[-1] ^ times2(power[-1]))     # powers of 3
-    for v in range(256):
-        i = power[-power.index(v) % 255] if v else 0     # its inverse
-        wide = i << 8 | i
-        yield (i ^ wide >> 4 ^ wide >> 5 ^ wide >> 6 ^ wide >> 7) & 255 ^ 0x63
-
-
-SBOX = bytes(_sbox())
-SBOX2 = bytes(times2(v) for v in SBOX)
-
-
-def aes_round_keys(key):
-    words, rcon = [key[i:i + 4] for i in (0, 4, 8, 12)], 1
-    while len(words) < 44:
-        word = words[-1]
-        if len(words) % 4 == 0:
-            word = (word[1:] + word[:1]).translate(SBOX)
-            word, rcon = bytes([word[0] ^ rcon]) + word[1:], times2(rcon)
-        words.append(xor(word, words[-4]))
-    return [b"".join(words[i:i + 4]) for i in range(0, 44, 4)]
-
-
-def aes_many(key, blocks):
-    """AES-128 of each 16 bytes of blocks."""
-    keys, count = aes_round_keys(key), len(blocks) // 16
-    state = [xor(blocks[p::16], bytes([keys[0][p]]) * count)
-             for p in range(16)]
-    for turn in range(1, 11):
-        rows = [state[(p + 4 * (p % 4)) % 16] for p in range(16)]
-        one = [number(r.translate(SBOX)) for r in rows]
-        if turn < 10:
-            two, plain = [number(r.translate(SBOX2)) for r in rows], one
-            one = []
-            for p in range(16):
-                a, b, c, d = (p - p % 4 + (p + k) % 4 for k in range(4))
-                one.append(two[a] ^ two[b] ^ plain[b] ^ plain[c] ^ plain[d])
-        state = [(v ^ number(bytes([k]) * count)).to_bytes(count, "little")
-                 for v, k in zip(one, keys[turn])]
-    out = bytearray(len(blocks))
-    for p in range(16):
-        out[p::16] = state[p]
-    return bytes(out)
-
-
 # Atoms
 Atom = namedtuple("Atom", "kind cycle run seq offset index length stream "
                   "first w issued", defaults=[None] * 10)
 HEADER = struct.Struct("<4sHHII16sQQHHHHQQQ")
+CRC_FIELD = struct.Struct("<I")
+BLANKS = bytes(ATOM), b"\xff" * ATOM
+PLACES = [struct.pack(">I", k) for k in range(MIB // 16)]
 
 
 def numbers_right(a):
@@ -120,55 +69,90 @@ def numbers_right(a):
         and a.first - 1 <= a.w < a.seq
 
 
-def keystreams(run_id, atoms):
-    """512 bytes for each atom, of which the last 432 are to be seen."""
-    counters = b""
-    for a in atoms:
-        head, place = struct.pack(">QHH", a.seq, a.stream, 0), a.index * 32
-        if not a.seq:
-            head = struct.pack(">QHH", a.offset // MIB, 0xFFFF, 0)
-            place = a.offset % MIB // 16
-        counters += b"".join(head + struct.pack(">I", place + k)
-                             for k in range(32))
-    key = hashlib.sha256(b"plugpull keystream v1" + run_id).digest()[:16]
-    return aes_many(key, counters)
+def header_at(data, at):
+    """(the Atom that the header speaks of, its CRC), or None if it is none."""
+    magic, version, zero, crc, cycle, run, seq, offset, index, length, \
+        stream, zero2, first, w, issued = HEADER.unpack_from(data, at)
+    atom = Atom(GOOD, cycle, run, seq, offset, index, length, stream, first,
+                w, issued)
+    right = (magic, version, zero, zero2) == (b"PPAT", 1, 0, 0) \
+        and numbers_right(atom)
+    return (atom, crc) if right else None
+
+
+def shifted(atom, k):
+    """The atom K places behind this one in the same write or fill."""
+    return atom if not k else Atom(*atom[:4], atom.offset + k * ATOM,
+                                   atom.index + (k if atom.seq else 0),
+                                   *atom[6:])
 
 
 class Decoder:
-    """Content of 512 bytes -> Atom, each content only once."""
+    """Bytes -> pieces: each one Atom and the number of atoms, itself and
+    those behind it, that are good and go on with the same write or fill.
+
+    A piece is built anew, whole, from the numbers in its first header, and
+    compared with what is there; the same bytes are looked at only once.
+    """
 
     def __init__(self, run_id):
         self.run_id, self.known = run_id, {}
+        key = hashlib.sha256(b"plugpull keystream v1" + run_id).digest()[:16]
+        self.aes = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
 
-    def learn(self, contents):
-        todo = [c for c in set(contents) if c not in self.known]
-        for start in range(0, len(todo), 2048):
-            self._learn_some(todo[start:start + 2048])
+    def pieces(self, data):
+        if data not in self.known:
+            found = self.known[data] = []
+            at = 0
+            while at < len(data):
+                found.append(self._piece(data, at))
+                at += found[-1][1] * ATOM
+        return self.known[data]
 
-    def _learn_some(self, some):
-        crcs = crc32c_many([c[:8] + bytes(4) + c[12:] for c in some])
-        for content, crc in zip(some, crcs):
-            self.known[content] = self._parse(content, crc)
-        ours = [c for c in some if self.known[c].kind == GOOD]
-        streams = keystreams(self.run_id, map(self.known.get, ours))
-        for k, content in enumerate(ours):
-            if content[80:] != streams[k * ATOM + 80:(k + 1) * ATOM]:
-                self.known[content] = Atom(CORRUPT)
+    def atoms(self, data):
+        return [shifted(atom, k) for atom, count in self.pieces(data)
+                for k in range(count)]
 
-    def _parse(self, content, crc):
-        if content in (bytes(ATOM), b"\xff" * ATOM):
-            return Atom(BLANK)
-        magic, version, zero, told, cycle, run, seq, offset, index, length, \
-            stream, zero2, first, w, issued = HEADER.unpack_from(content)
-        atom = Atom(GOOD if run == self.run_id else FOREIGN, cycle, run, seq,
-                    offset, index, length, stream, first, w, issued)
-        right = (magic, version, zero, zero2) == (b"PPAT", 1, 0, 0) \
-            and told == crc and numbers_right(atom)
-        return atom if right else Atom(CORRUPT)
+    def _piece(self, data, at):
+        content = data[at:at + ATOM]
+        if content in BLANKS:
+            return Atom(BLANK), 1
+        atom, crc = header_at(data, at) or (None, None)
+        if not atom:
+            return Atom(CORRUPT), 1
+        if atom.run == self.run_id:
+            return self._good_piece(atom, data, at)
+        right = crc == crc32c(content[:8] + bytes(4) + content[12:])
+        return (atom._replace(kind=FOREIGN) if right else Atom(CORRUPT)), 1
 
-    def __call__(self, content):
-        self.learn([content])
-        return self.known[content]
+    def _good_piece(self, atom, data, at):
+        most = atom.length - atom.index if atom.seq \
+            else (MIB - atom.offset % MIB) // ATOM
+        most = min(most, (len(data) - at) // ATOM)
+        built, found = self.build(atom, most), data[at:at + most * ATOM]
+        count = most if built == found else next(
+            k for k in range(most) if built[k * ATOM:(k + 1) * ATOM]
+            != found[k * ATOM:(k + 1) * ATOM])
+        return (atom, count) if count else (Atom(CORRUPT), 1)
+
+    def build(self, atom, count):
+        """The bytes of COUNT atoms, this one first."""
+        head = struct.pack(">QHH", atom.seq, atom.stream, 0)
+        place = atom.index * 32
+        if not atom.seq:
+            head = struct.pack(">QHH", atom.offset // MIB, 0xFFFF, 0)
+            place = atom.offset % MIB // 16
+        while len(PLACES) < place + 32 * count:
+            PLACES.append(struct.pack(">I", len(PLACES)))
+        out = bytearray(self.aes.update(
+            head + head.join(PLACES[place:place + 32 * count])))
+        for k in range(count):
+            at, index = k * ATOM, atom.index + (k if atom.seq else 0)
+            HEADER.pack_into(out, at, b"PPAT", 1, 0, 0, atom.cycle, atom.run,
+                             atom.seq, atom.offset + at, index, atom.length,
+                             atom.stream, 0, atom.first, atom.w, atom.issued)
+            CRC_FIELD.pack_into(out, at + 8, crc32c(bytes(out[at:at + ATOM])))
+        return out
 
 
 # Run, label and schedule
@@ -196,6 +180,11 @@ class Run:
         self.start = self.offset + MIB            # of slot 0
         self.end = self.start + self.slots * self.block
 
+    def inverted(self, filled=False):
+        """The claim of this run; or, if this is a claim, the run itself."""
+        return Run(bytes(255 - b for b in self.id) + self.raw[16:44]
+                   + struct.pack("<H", filled) + self.raw[46:])
+
 
 def read_label(data):
     """The Run that these 4096 bytes describe, or None."""
@@ -218,24 +207,39 @@ def mix(v):
     return v ^ v >> 31
 
 
-def scheduled_slot(run, stream, seq):
-    """Slot, within its stream, that write SEQ goes to."""
-    turn, value = divmod(seq - 1, run.own)
-    if run.pattern == 1:
-        return value
-    key = mix(mix(run.seed + GOLDEN) + (stream + 1) * GOLDEN)
+@functools.lru_cache(maxsize=1024)
+def order_of_pass(seed, n, stream, turn):
+    """position -> slot: the permutation of one pass over n slots."""
+    key = mix(mix(seed + GOLDEN) + (stream + 1) * GOLDEN)
     key = mix(key ^ mix((turn + 1) * GOLDEN))
     h = 1
-    while 1 << 2 * h < run.own:
+    while 1 << 2 * h < n:
         h += 1
-    while True:
-        left, right = value >> h, value & (1 << h) - 1
-        for r in range(6):
-            f = mix(key + (r + 1) * GOLDEN + mix(right + 1))
-            left, right = right, left ^ f & (1 << h) - 1
-        value = left << h | right
-        if value < run.own:
-            return value
+    low = (1 << h) - 1
+    f = [[mix(key + (r + 1) * GOLDEN + mix(x + 1)) & low
+          for x in range(low + 1)] for r in range(6)]
+
+    def once(value):
+        left, right = value >> h, value & low
+        for round_ in f:
+            left, right = right, left ^ round_[right]
+        return left << h | right
+
+    order = []
+    for value in range(n):
+        value = once(value)
+        while value >= n:
+            value = once(value)
+        order.append(value)
+    return order
+
+
+def slot_of(run, stream, seq):
+    """Slot of the region that write SEQ of this stream goes to."""
+    turn, place = divmod(seq - 1, run.own)
+    if run.pattern == 0:
+        place = order_of_pass(run.seed, run.own, stream, turn)[place]
+    return stream * run.own + place
 
 
 # Acknowledgement log
@@ -246,7 +250,23 @@ class Cycle:
         self.issued = {}                 # stream -> told at an orderly end
         self.durable, self.shadow, self.completed = set(), set(), set()
         self.claims = []                 # (stream, first, last, submit, done)
-        self.cut_asked = False
+        self.cut_asked = self.cut_seen = self.restored = False
+
+    def take_event(self, event):
+        if event == 1:
+            self.cut_asked = True
+        elif event == 2:
+            self.cut_seen |= self.cut_asked and not self.restored
+        elif event == 3:
+            self.restored = True
+
+    def take_back_cut_seen(self):
+        """The writer has told something: it had not ended."""
+        self.cut_seen = False
+
+    def media_may_be_late(self):
+        """P11: may the writer have gone on behind the cut?"""
+        return self.cut_asked and not self.cut_seen
 
     def upper(self, stream):
         return self.issued.get(stream, self.reserved[stream])
@@ -271,9 +291,11 @@ class AckLog:
                 raise Damaged(f"frame {index} of the log does not follow")
             yield payload
             at, index, previous = at + 32 + len(payload), index + 1, crc
-        for later in range(at + 1, len(data)):
+        later = data.find(b"PPL1", at + 1)
+        while later >= 0:
             if good_frame(data, later):
                 raise Damaged(f"the log is damaged at byte {at}")
+            later = data.find(b"PPL1", later + 1)
         self.torn_bytes = len(data) - at
 
     def _take(self, kind, c):
@@ -287,14 +309,20 @@ class AckLog:
         elif kind == 2:
             self._take_cycle(c)
         elif kind == 6:
-            if c.byte() == 1 and self.cycles:
-                self.cycles[-1].cut_asked = True
-        elif kind in (3, 7):
+            event = c.byte()
+            if self.cycles:
+                self.cycles[-1].take_event(event)
+        else:
+            self._take_progress(kind, c)
+        if c.at != len(c.data) and kind not in (1, 6, 8):
+            raise Damaged("bytes behind a statement")
+
+    def _take_progress(self, kind, c):
+        self.cycles[-1].take_back_cut_seen()
+        if kind in (3, 7):
             self._take_bound(kind, c.varint(), c.varint())
         elif kind in (4, 5):
             self._take_ranges(kind, c)
-        if c.at != len(c.data) and kind not in (1, 6, 8):
-            raise Damaged("bytes behind a statement")
 
     def _take_cycle(self, c):
         n, sync = c.varint(), (c.byte(), c.varint())

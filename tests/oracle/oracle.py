@@ -17,6 +17,7 @@ exit status
   4  the writer was not honest (P1, P2, P5)
 """
 import argparse
+import functools
 import json
 import sys
 from collections import Counter
@@ -24,71 +25,110 @@ from collections import Counter
 sys.dont_write_bytecode = True
 
 from formats import (ATOM, BLANK, CORRUPT, FOREIGN, GOOD, MIB, AckLog, Atom,
-                     Damaged, Decoder, read_label, scheduled_slot)
-from trace import Contradiction, Drive, honesty, read_events
+                     Damaged, Decoder, read_label, slot_of)
+from trace import WRITE, Contradiction, Drive, honesty, read_events
 
 BROKEN = ("lost", "blank", "foreign", "torn", "corrupt", "misdirected",
           "unreadable", "hung", "gone")
 CLASSES = ("intact", "newer", "unpromised", "impossible") + BROKEN
+TROUBLE = {"unreadable", "hung", "gone"}
+# Labels that can be read: the run's own, its claim, one that has come back (an
+# own label of another run, which no claim can be), and any other
+OWN, CLAIM, BACK, OTHER = "own", "claim", "come back", "other"
+# What the verifier may go by: the first answers; all of them; or the later
+# ones, the first only to learn from ("Changed answers" in docs/VERDICTS.md)
+FIRST, ALL, LEARNED = "first", "all", "learned"
+
+decoder_of = functools.lru_cache(maxsize=1)(Decoder)
 
 
 class Dishonest(Exception):
     """The writer broke P1, P2 or P5; holds what it did."""
 
 
-def all_slots(run, drive, log):
-    """(stream, number) -> slot: the schedule for every possible number."""
-    limit = Counter()
-    for stream, seq in drive.records:
-        limit[stream] = max(limit[stream], seq)
-    for cycle in log.cycles if log else ():
-        for stream, seq in cycle.reserved.items():
-            limit[stream] = max(limit[stream], seq)
-    return {(k, q): k * run.own + scheduled_slot(run, k, q)
-            for k in limit if k < run.streams
-            for q in range(1, limit[k] + 1)}
-
-
 class Judge:
     """One class for every atom of the region: (class, expected, found)."""
 
-    def __init__(self, run, log, slots, drive, saw_all):
-        self.run, self.log, self.slots = run, log, slots
-        # address -> Atom, its kind may be trouble: as it is answered first,
-        # and as it is held where a first answer was wrong
-        self.seen, self.held = ({
-            address: Atom(held) if isinstance(held, str)
-            else drive.decode(held)
-            for address in range(run.start, run.end, ATOM)
-            for held in [drive.answer(address, first)]}
-            for first in (True, False))
-        self._collect_promises([*self.seen.values()] + (
-            [*self.held.values()] if saw_all else []))
-        self.told, self.writes, self.unsettled = {}, Counter(), False
+    def __init__(self, run, log, drive, labels, saw=FIRST):
+        self.run, self.log = run, log
+        # slot -> Atoms, whose kind may be trouble: as they are answered
+        # first, and as they are held where a first answer was wrong
+        self.seen = read_slots(run, drive, True)
+        self.held = read_slots(run, drive, False) if drive.wrong \
+            else self.seen
+        self._collect_promises(
+            {a for slots in (self.seen, self.held)[:1 if saw == FIRST else 2]
+             for atoms in slots for a in atoms if a.kind == GOOD and a.seq},
+            labels)
+        self.unsettled = False
+        if saw == LEARNED:
+            self.fill_accuses = self._fill_accuses()
+            self.unsettled, self.seen = self.seen != self.held, self.held
+        self.told, self.writes = {}, Counter()
         self.completed_lost = self.shadow_lost = self.judged = 0
         for slot in range(run.slots):
             self._judge_slot(slot)
+        self._rename_gone()
         self.atoms = Counter(t[0] for t in self.told.values()
                              if not is_information(t))
 
-    def _collect_promises(self, witnesses):
-        """The log's promises and those that the media prove (P5)."""
-        proofs = {(a.stream, a.first, a.w) for a in witnesses
-                  if a.kind == GOOD and a.seq}
-        self.by_media = {(k, q) for k, first, w in proofs
+    def _rename_gone(self):
+        """Where not one block can be read the drive is gone."""
+        silent = "unreadable", "hung"
+        if all(a.kind in silent for atoms in self.seen for a in atoms) and \
+                len(self.labels) == 2 and \
+                all(found in silent for found in self.labels.values()):
+            self.told = {p: ("gone", *t[1:]) for p, t in self.told.items()}
+            self.labels = dict.fromkeys(self.labels, "gone")
+            self.writes = Counter({"gone": sum(
+                self.writes[name] for name in silent)})
+
+    def _collect_promises(self, records, labels):
+        """The log's promises and those that the media prove (P5, P6)."""
+        log, last = self.log, None
+        if log and log.cycles:
+            last = log.cycles[-1]
+        # What stands behind them was flushed before: docs/FORMATS.md, "Order
+        # of a new run"
+        self.labels_promised = bool(last or records)
+        self.fill_promised = self.run.filled and (
+            self.labels_promised or OWN in labels.values())
+        self.labels = {p: FOREIGN if found in (CLAIM, BACK) else found
+                       for p, found in labels.items()
+                       if found != OWN and self.labels_promised}
+        proofs = {}
+        for a in records:
+            key = a.stream, a.first
+            proofs[key] = max(a.w, proofs.get(key, 0))
+        self.by_media = {(k, q) for (k, first), w in proofs.items()
                          for q in range(first, w + 1)}
-        self.by_log = self.log.all("durable") if self.log else set()
-        durable = self.by_log | self.by_media
-        last = self.log.cycles[-1] if self.log and self.log.cycles else None
-        shadow = last.shadow - durable if last else set()
-        completed = last.completed - durable - shadow if last else set()
+        self.by_log = log.all("durable") if log else set()
+        late = {n: cycle for n in self.by_media - self.by_log if log
+                for cycle in [log.cycle_of(*n)]
+                if cycle and cycle.media_may_be_late()}     # P11
+        durable = self.by_log | self.by_media - late.keys()
+        shadow = completed = set()
+        if last:
+            shadow = last.shadow | {n for n in late if late[n] is last}
+            shadow -= durable
+            completed = last.completed - durable - shadow
         self.durable, self.shadow, self.completed = (
             self._newest(numbers) for numbers in (durable, shadow, completed))
+
+    def _fill_accuses(self):
+        """Is there a wrong first answer that no place of a filled region
+        may give?"""
+        places = iter(range(self.run.start, self.run.end, ATOM))
+        return self.fill_promised and any(
+            a != b and (a.kind in (BLANK, FOREIGN, CORRUPT)
+                        or a.kind == GOOD and a.offset != p)
+            for seen, held in zip(self.seen, self.held)
+            for a, b, p in zip(seen, held, places))
 
     def _newest(self, numbers):
         newest = {}
         for stream, seq in numbers:
-            slot = self.slots[stream, seq]
+            slot = slot_of(self.run, stream, seq)
             newest[slot] = max(seq, newest.get(slot, 0))
         return newest
 
@@ -96,46 +136,42 @@ class Judge:
         """P9: can this atom have been issued, for SLOT if that is given?"""
         if atom.seq == 0:
             return self.run.filled
-        home = self.slots.get((atom.stream, atom.seq))
-        if home is None or self.log and not self.log.cycle_of(atom.stream,
-                                                              atom.seq):
+        if atom.stream >= self.run.streams or self.log \
+                and not self.log.cycle_of(atom.stream, atom.seq):
             return False
+        home = slot_of(self.run, atom.stream, atom.seq)
         return slot is None or (home, atom.index, atom.length) \
             == (slot, index, self.run.atoms)
 
     def _judge_slot(self, slot):
         start = self.run.start + slot * self.run.block
         places = range(start, start + self.run.block, ATOM)
-        promised = self.durable.get(slot, 0 if self.run.filled else None)
+        promised = self.durable.get(slot, 0 if self.fill_promised else None)
         self.judged += promised is not None
-        told, at_home = self._judge_places(slot, places, promised)
-        if not any(t[0] in BROKEN for t in told.values()):
+        atoms, held = self.seen[slot], self.held[slot]
+        told, at_home = self._judge_places(slot, places, promised, atoms)
+        if atoms != held and not any(t[0] in BROKEN for t in told.values()):
             # A wrong answer that breaks no promise: nobody can say which
             # answer the verifier took for the one that counts.
-            self.unsettled |= any(self.seen[p] != self.held[p]
-                                  for p in places)
-            self.seen.update((p, self.held[p]) for p in places)
-            told, at_home = self._judge_places(slot, places, promised)
+            self.unsettled, atoms = True, held
+            told, at_home = self._judge_places(slot, places, promised, atoms)
         self.told.update(told)
         self._count_write(told)
-        if any(self.seen[p].kind in ("unreadable", "hung", "gone")
-               for p in places):
+        if any(a.kind in TROUBLE for a in atoms):
             return               # what could not be read shows nothing (P9)
         newest = max([promised or 0] + at_home)
         self.shadow_lost += self.shadow.get(slot, 0) > newest
         self.completed_lost += self.completed.get(slot, 0) > newest
 
-    def _judge_places(self, slot, places, promised):
-        at_home = [self.seen[p].seq for p in places
-                   if self.seen[p].kind == GOOD and self.seen[p].offset == p]
-        told = {p: self._judge_atom(slot, p, index, promised, at_home)
-                for index, p in enumerate(places)}
-        if promised is not None:
-            self._judge_blocks(told, places, promised)
+    def _judge_places(self, slot, places, promised, atoms):
+        at_home = [a.seq for a, p in zip(atoms, places)
+                   if a.kind == GOOD and a.offset == p]
+        told = {p: self._judge_atom(slot, p, index, promised, at_home, atom)
+                for index, (p, atom) in enumerate(zip(places, atoms))}
+        self._judge_blocks(told, places, promised)
         return told, at_home
 
-    def _judge_atom(self, slot, place, index, promised, at_home):
-        atom = self.seen[place]
+    def _judge_atom(self, slot, place, index, promised, at_home, atom):
         if atom.kind in (BLANK, FOREIGN, CORRUPT):
             name = "unpromised" if promised is None else atom.kind
         elif atom.kind != GOOD:
@@ -154,13 +190,18 @@ class Judge:
         return name, promised, atom.seq if atom.kind == GOOD else None
 
     def _judge_blocks(self, told, places, promised):
-        """P8: one logical block, one version."""
+        """P8: one logical block, one version; also where nothing was
+        promised, since what was there before is no part of a record. What
+        is a finding by itself stays that."""
+        versions_of = {"intact", "newer"}
+        if promised is None:
+            versions_of.add("unpromised")
         for k in range(0, len(places), self.run.logical // ATOM):
-            block = places[k:k + self.run.logical // ATOM]
-            if len({told[p][2] for p in block
-                    if told[p][0] in ("intact", "newer")}) > 1:
+            block = [p for p in places[k:k + self.run.logical // ATOM]
+                     if told[p][0] in versions_of]
+            if len({told[p][2] for p in block}) > 1:
                 for p in block:
-                    told[p] = ("corrupt", promised, told[p][2])
+                    told[p] = ("corrupt", promised or 0, told[p][2])
 
     def _count_write(self, told):
         """A write counts once in each class that it has atoms of; intact
@@ -173,46 +214,85 @@ class Judge:
         self.writes.update(classes)
 
 
+class Unread:
+    """The opinion that nothing was promised, so that nothing was looked at."""
+
+    told, writes, atoms, labels = {}, Counter(), Counter(), {}
+    by_log = by_media = frozenset()
+    completed_lost = shadow_lost = judged = unsettled = 0
+
+
 def is_information(told):
     """Broken where nothing was promised: told, and accuses nobody."""
     return told[0] in BROKEN and told[1] is None
 
 
-def bad_labels(run, drive):
-    """place -> class of the labels that do not answer as they were written;
-    a label is one record, so it counts with all its eight atoms."""
-    found = {}
-    for place in run.labels:
-        data = [drive.answer(a) for a in range(place, place + 4096, ATOM)]
-        trouble = [d for d in data if isinstance(d, str)]
-        label = None if trouble else read_label(b"".join(data))
-        if label is None:
-            found[place] = trouble[0] if trouble else \
-                CORRUPT if any(map(any, data)) else BLANK
-        elif label.raw != run.raw:
-            found[place] = "other"
+def read_slots(run, drive, first):
+    """slot -> Atoms, as this read finds them."""
+    odd, found, decode = drive.odd_answers(first), [], decoder_of(run.id)
+    for start in range(run.start, run.end, run.block):
+        trouble, data = drive.read(odd, start, start + run.block)
+        found.append(decode.atoms(data))
+        for place, kind in trouble:
+            found[-1][(place - start) // ATOM] = Atom(kind)
     return found
 
 
-def verdict_of(judge, labels):
+def labels_on(run, drive):
+    """(place, Run or None or trouble, bytes) of the two copies."""
+    odd = drive.odd_answers(True)
+    for place in run.labels:
+        trouble, data = drive.read(odd, place, place + 4096)
+        yield place, trouble[0][1] if trouble else read_label(data), data
+
+
+def read_labels(run, drive):
+    """place -> OWN, CLAIM, BACK, OTHER or the class of what is no label; a
+    label is one record, so it counts with all its eight atoms."""
+    found = {}
+    for place, label, data in labels_on(run, drive):
+        if isinstance(label, str):
+            found[place] = label
+        elif label is None:
+            found[place] = CORRUPT if any(data) else BLANK
+        elif label.raw == run.raw:
+            found[place] = OWN
+        elif label.raw == run.inverted().raw:
+            found[place] = CLAIM
+        else:
+            found[place] = BACK if label.filled and (
+                label.offset, label.size) == (run.offset, run.size) else OTHER
+    return found
+
+
+def run_of_labels(run, drive):
+    """The run as a reader without a log must take it: that of the first copy
+    that is a label, but a claim gives way to the label it was made for."""
+    labels = [label for _, label, _ in labels_on(run, drive)
+              if label and not isinstance(label, str)]
+    if len(labels) == 2 and labels[1].inverted().raw == labels[0].raw:
+        return labels[1]
+    return labels[0] if labels else None
+
+
+def verdict_of(judge):
     """(verdict, exit status): design section 6 and P9."""
-    if not judge or "other" in labels.values():
+    if not judge:
         return "none", 2
-    if labels or any(t[0] in BROKEN and not is_information(t)
-                     for t in judge.told.values()):
+    if judge.atoms["impossible"]:       # doubt outweighs findings
+        return "none", 2
+    if judge.labels or any(t[0] in BROKEN and not is_information(t)
+                           for t in judge.told.values()):
         return "broken", 1
-    if judge.atoms["impossible"]:
-        return "none", 2
     return "kept", 0 if judge.completed_lost else 3
 
 
 class Comparison:
     """The verifier's JSON against what the oracle says."""
 
-    def __init__(self, judge, labels, told):
-        self.judge, self.labels, self.told = judge, labels, told
-        self.differences = []
-        verdict, status = verdict_of(judge, labels)
+    def __init__(self, judge, told):
+        self.judge, self.told, self.differences = judge, told, []
+        verdict, status = verdict_of(judge)
         if verdict != "kept" or not judge.unsettled or told["verdict"] \
                 == "broken":
             self._equal("verdict", verdict, told["verdict"])
@@ -222,15 +302,16 @@ class Comparison:
             self._compare_findings()
 
     def _equal(self, name, ours, theirs):
-        if ours != theirs and not (
-                self.judge and self.judge.unsettled and name.startswith((
-                    "intact", "newer", "completed_lost", "shadow_lost",
-                    "durable_media"))):
+        changed = self.judge and self.judge.unsettled or \
+            self.told.get("changed") or self.told.get("unstable")
+        if ours != theirs and not (changed and name.startswith((
+                "intact", "newer", "completed_lost", "shadow_lost",
+                "durable_media"))):
             self.differences.append(f"{name}: the oracle says {ours}, the "
                                     f"verifier {theirs}")
 
     def _compare_counts(self):
-        judge, labels = self.judge, Counter(self.labels.values())
+        judge, labels = self.judge, Counter(self.judge.labels.values())
         for name in CLASSES:
             theirs = self.told[name]
             self._equal(f"{name}, atoms", judge.atoms[name]
@@ -268,7 +349,7 @@ class Comparison:
                 b[1] = a[1] if a[3] else b[1]
             self._equal(f"byte {place} (class, expected, found, information)",
                         a, b)
-        self._equal("labels", self.labels, labels)
+        self._equal("labels", self.judge.labels, labels)
 
 
 def read(path):
@@ -294,86 +375,160 @@ def options(argv):
     return p.parse_args(argv)
 
 
-def complain(what, lines, most, status):
-    for line in lines[:most]:
-        print(f"{what}: {line}")
-    if len(lines) > most:
-        print(f"{what}: and {len(lines) - most} more")
-    return status
-
-
-def run_of(media, offset):
+def run_on(media, offset):
     """The run that the first readable label of the media describes."""
     last_label = range(len(media) - MIB, offset, -ATOM)
     return next(filter(None, (read_label(media[place:place + 4096])
                               for place in (offset, *last_label))), None)
 
 
-def look(arguments, media, log, run):
-    """([Judge, Judge], bad labels) once trace, media and writer are believed.
+def run_in(events, media, offset):
+    """The run that the writer wrote, where no log says it: that of the last
+    label that it sent, or, if that is a claim, the run that claimed."""
+    writes = [e for e in events if e.kind == WRITE]
+    sent = [label for e in writes for label in [read_label(e.data[:4096])]
+            if label and label.offset == offset]
+    last = sent[-1] if sent else run_on(media, offset)
+    if not last:
+        return None
+    records = {(e.data[16:32], e.data[32:40] == bytes(8)) for e in writes
+               if e.data[:4] == b"PPAT"}
+    inverse = last.inverted().id
+    if inverse in {label.id for label in sent} \
+            or last.id in {run for run, _ in records}:
+        return last
+    return last.inverted((inverse, True) in records) if sent else last
+
+
+def changed_opinions(run, log, drive, labels):
+    """Without a log the first of two readings only learns what was promised
+    and is judged by the fill alone; a change that no finding explains gives
+    no verdict."""
+    judges = [Judge(run, log, drive, labels, ALL)]
+    if not log:
+        judge = Judge(run, log, drive, labels, LEARNED)
+        if verdict_of(judge)[0] == "broken":
+            judges.append(judge)
+        elif judge.unsettled and not judge.fill_accuses:
+            judges.append(None)
+    return judges
+
+
+def opinions(run, log, drive):
+    """Judges, or None for no verdict, each of which the verifier may share.
 
     Where the drive answered wrongly for a time only, nobody can say which
     records the verifier has seen: the first answers, or those behind as well.
     """
-    drive = Drive(read_events(read(arguments.trace)), run, Decoder(run.id),
+    labels = read_labels(run, drive)
+    judge = Judge(run, log, drive, labels)
+    for atoms in judge.seen:
+        for a in atoms:
+            if a.kind == GOOD and not drive.has_arrived(a):
+                raise Contradiction(f"a record of byte {a.offset} is on the "
+                                    f"media and never arrived")
+    return beside_log(judge, labels, drive) if log \
+        else without_log(judge, labels, drive)
+
+
+def beside_log(judge, labels, drive):
+    """"The labels" in docs/VERDICTS.md."""
+    run, log, kinds = judge.run, judge.log, set(labels.values())
+    if OTHER in kinds or OWN not in kinds and (
+            BACK in kinds or CLAIM in kinds and not log.cycles):
+        return [None]            # whose region is it? (P9)
+    judges = [judge]
+    if drive.wrong:
+        judges += changed_opinions(run, log, drive, labels)
+    if not log.cycles and not kinds & {OWN, CLAIM} \
+            and set(judge.atoms) <= {"unpromised"}:
+        judges.append(Unread())
+    return judges
+
+
+def without_log(judge, labels, drive):
+    run = run_of_labels(judge.run, drive)
+    if not run:
+        return [None]            # nobody can say what run this is
+    if run.raw == judge.run.inverted().raw and judge.labels_promised:
+        # Only the claim is there, and records of the run that claimed: its
+        # labels are lost, and with them its name
+        return [None, judge]
+    if run.raw != judge.run.raw:
+        labels = read_labels(run, drive)
+        judge = Judge(run, None, drive, labels)
+    if OTHER in labels.values():
+        return [None]
+    judges = [judge]
+    if drive.wrong:
+        judges += changed_opinions(run, None, drive, labels)
+    return judges
+
+
+def look(arguments, media, log):
+    """What opinions() says, once trace, media and writer are believed."""
+    events = read_events(read(arguments.trace))
+    run = log.run if log else run_in(events, media, arguments.offset)
+    if not run:
+        return [None]
+    drive = Drive(events, run, decoder_of(run.id),
                   read(arguments.before) if arguments.before else b"")
-    wrong = [a for a in range(0, len(media), ATOM)
-             if (drive.media or b"")[a:a + ATOM] != media[a:a + ATOM]]
-    if wrong:
+    if drive.media != media:
+        wrong = [a for a in range(0, len(media), ATOM)
+                 if (drive.media or b"")[a:a + ATOM] != media[a:a + ATOM]]
         raise Contradiction(f"replay and media differ in {len(wrong)} atoms, "
                             f"the first at byte {wrong[0]}")
-    slots = all_slots(run, drive, log)
-    faults = list(honesty(drive, log, slots, not arguments.other_clock))
+    faults = list(honesty(drive, log, not arguments.other_clock))
     if faults:
         raise Dishonest(faults)
-    labels = bad_labels(run, drive)
-    if not log and len(labels) == 2:
-        return [None], labels    # nobody can say what run this is
-    judges = [Judge(run, log, slots, drive, b) for b in (False, True)]
-    for place, atom in judges[0].seen.items():
-        if atom.kind == GOOD and atom not in map(
-                drive.decode, drive.versions.get(atom.offset, ())):
-            raise Contradiction(f"byte {place} holds a record that never "
-                                f"arrived")
-    return judges, labels
+    return opinions(run, log, drive)
 
 
 def consult(arguments):
+    """(status, lines)"""
     media, told = read(arguments.media), json.loads(read(arguments.verdict))
-    log, judges, labels = None, [None], {}
     try:
-        if arguments.acklog:
-            log = AckLog(read(arguments.acklog))
-        run = log.run if log else run_of(media, arguments.offset)
+        log = AckLog(read(arguments.acklog)) if arguments.acklog else None
+        judges, doubt = look(arguments, media, log), []
     except Damaged as e:
-        run = print(f"the log is not to be believed: {e}")
-    if run:
-        judges, labels = look(arguments, media, log, run)
+        judges, doubt = [None], [f"the log is not to be believed: {e}"]
     for judge in judges:
-        different = Comparison(judge, labels, told).differences
+        different = Comparison(judge, told).differences
         if not different:
             break
     else:
-        return complain("difference", different, arguments.most, 1)
-    verdict, status = verdict_of(judge, labels)
+        return 1, doubt + complaint("difference", different, arguments.most)
+    verdict, status = verdict_of(judge)
     counts = [f"{judge.atoms[n]} {n}" for n in CLASSES if judge.atoms[n]] + [
         f"{judge.completed_lost} completed lost",
         f"{judge.shadow_lost} shadow lost"] if judge else []
-    print(f"agreed: {verdict}, exit status {status}: {', '.join(counts)}")
-    return 0
+    return 0, doubt + [f"agreed: {verdict}, exit status {status}: "
+                       f"{', '.join(counts)}"]
+
+
+def complaint(what, lines, most):
+    more = [f"and {len(lines) - most} more"] if len(lines) > most else []
+    return [f"{what}: {line}" for line in lines[:most] + more]
+
+
+def ask(argv):
+    """All that the command does, for a caller in Python: (status, text)."""
+    arguments = options(argv)
+    try:
+        status, lines = consult(arguments)
+    except (OSError, ValueError, KeyError) as e:
+        status, lines = 2, [f"oracle: {type(e).__name__}: {e}"]
+    except Contradiction as e:
+        status, lines = 3, complaint("contradiction", [str(e)], 1)
+    except Dishonest as e:
+        status, lines = 4, complaint("writer", e.args[0], arguments.most)
+    return status, "".join(line + "\n" for line in lines)
 
 
 def main(argv):
-    arguments = options(argv)
-    try:
-        return consult(arguments)
-    except (OSError, ValueError, KeyError) as e:
-        print(f"oracle: {type(e).__name__}: {e}", file=sys.stderr)
-        return 2
-    except Contradiction as e:
-        return complain("contradiction", [str(e)], arguments.most, 3)
-    except Dishonest as e:
-        return complain("writer", e.args[0], arguments.most, 4)
+    status, text = ask(argv)
+    (sys.stderr if status == 2 else sys.stdout).write(text)
+    return status
 
 
 if __name__ == "__main__":

@@ -2,281 +2,317 @@
 # SPDX-License-Identifier: MIT
 """Runs real cycles against the simulated drive and asks the oracle.
 
-runs.py --bin DIR [--count N] [--seed N] [--keep DIR] [NAME=VALUE ...]
+Each configuration is drawn from its seed; NAME=VALUE pins one choice of it
+(draw.py says which there are). Every cycle is compared. Where verifier and
+oracle differ, or an honest drive is accused, the folder of the configuration
+is kept with the commands in its file `how`, and it is repeated by its seed or,
+whatever becomes of the draw, by the pins that are printed.
 
-Each configuration is drawn from the seed; NAME=VALUE pins one choice (see
-CHOICES). Every cycle of every configuration is compared. Where the oracle
-does not agree, the folder is kept and the commands are in its file `how`.
-Exit status: 0 all agreed, 1 some did not, 2 trouble.
+Exit status: 0 no difference, 1 some, 2 usage or trouble.
 """
 import argparse
+import collections
+import json
+import multiprocessing
 import os
 import random
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
+import threading
 import time
 
 sys.dont_write_bytecode = True
 
-import formats
+import oracle
+from draw import PLAIN, draw, is_honest, pins_of, plain, words_of
+from rig import Rig, Trouble
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-FAULTS = ("none ignores-flush ignores-fua flushes-late flushes-late=20 "
-          "flushes-partly reorders protected weak-capacitor tears tears=4096 "
-          "tears-in-flight corrupts collateral blanks misdirects rolls-back "
-          "stale-after-restore stale-after-restore=3 unreadable hangs dies")
-CHOICES = {
-    "fault": FAULTS.split(),
-    "sync": "flush:1 flush:4 flush:32 flush:3ms fua none".split(),
-    "depth": [1, 2, 4, 8, 32, 64],
-    "block": [512, 1024, 4096, 4096, 8192, 16384, 65536],
-    "logical": [512, 4096],
-    "streams": [1, 1, 2, 3],
-    "slots": [3, 4, 5, 7, 16, 50, 64, 200],
-    "pattern": ["random", "random", "sequential"],
-    "cycles": [1, 2, 3],
-    "fill": [1, 1, 1, 0],
-    "log": [1, 1, 1, 0],
-    "collector": [0, 0, 1],
-    "offset": [0, 0, 65536],
-    "drain": [2000, 2000, 30, 3],
-    "spare": ["1m", "1m", "0"],
-    "late": [0, 1, 1],
-    "cache": ["64m", "64m", "256k"],
-    "every": [1, 1, 2],          # fault bites at every nth cut
-    "control": [0, 0, 1],        # every second cycle has no flush
-    "stop": [0, 0, 0, 1],        # the writer ends by itself before the cut
-    "kill": [0, 0, 1],           # the writer's host dies with the drive
-    "lose": [0, 0, 1],           # acknowledgements die: P5 must speak
-}
+SHM, SHM_BYTES_MIN = "/dev/shm", 1 << 30
+PROGRESS_SECONDS = 15
+VERDICTS = ("kept, shown", "broken", "none", "kept, nothing shown")
 
 
-class Rig:
-    def __init__(self, binaries, folder, c):
-        self.bin, self.dir, self.c = binaries, folder, c
-        self.how = open(os.path.join(folder, "how"), "w")
-        self.children = []
-
-    def path(self, name):
-        return os.path.join(self.dir, name)
-
-    def command(self, name, *arguments):
-        line = [os.path.join(self.bin, "plugpull-" + name)]
-        line += [str(a) for a in arguments]
-        print(*line, file=self.how, flush=True)
-        return line
-
-    def start(self, until, *command):
-        child = subprocess.Popen(
-            self.command(*command), stdout=subprocess.PIPE, text=True,
-            stderr=open(self.path("errors"), "a"))
-        self.children.append(child)
-        for line in child.stdout:
-            if line.startswith(until):
-                return child, line
-        raise RuntimeError(f"{command[0]} ended, see {self.dir}/errors")
-
-    def call(self, *command, ok=(0,)):
-        done = subprocess.run(self.command(*command), text=True,
-                              capture_output=True, timeout=120)
-        if done.returncode not in ok:
-            raise RuntimeError(f"{' '.join(map(str, command))}: status "
-                               f"{done.returncode} {done.stderr}")
-        return done
-
-    def begin(self):
-        c = self.c
-        size = 2 * (1 << 20) + c["slots"] * c["block"]
-        size = -(-size // c["logical"]) * c["logical"] + c["offset"]
-        self.call_size = size - c["offset"]
-        arguments = ["serve", "--socket", self.path("s"), "--media",
-                     self.path("media"), "--size", size, "--control",
-                     self.path("control"), "--trace", self.path("trace"),
-                     "--logical-block", c["logical"], "--drain-ms",
-                     c["drain"], "--cache", c["cache"], "--spare",
-                     c["spare"], "--fault", c["fault"], "--fault-every",
-                     c["every"], "--seed",
-                     "%x" % c["seed"]]
-        self.start("serving", "simdrive", *arguments)
-        self.uri = "nbd+unix:///?socket=" + self.path("s")
-        if c["collector"]:
-            _, line = self.start("listening", "collector", "--listen",
-                                 "unix:" + self.path("c"), "--dir", self.dir)
-            self.collector = line.split()[-1]
-
-    def write(self, cycle, run):
-        c = self.c
-        sync = "none" if c["control"] and cycle % 2 else c["sync"]
-        arguments = ["--target", self.uri, "--erase", self.uri, "--sync",
-                     sync, "--queue-depth", c["depth"], "--seed",
-                     "%x" % c["seed"], "--size", self.call_size, "--offset",
-                     c["offset"], "--block-size", c["block"], "--streams",
-                     c["streams"], "--pattern", c["pattern"]]
-        if not c["fill"] and not run:
-            arguments += ["--no-fill"]
-        if c["collector"]:
-            arguments += ["--collector", self.collector]
-            arguments += ["--run", run] if run else []
-        else:
-            arguments += ["--acklog", self.path("log")]
-        if c["stop"]:
-            arguments += ["--count", 10 + int(2000 * c["pause"][cycle])]
-        child, line = self.start("run ", "writer", *arguments)
-        run = line.split()[1]
-        if c["collector"]:
-            self.log = self.path(run + ".acklog")
-        else:
-            self.log = self.path("log")
-        for line in child.stdout:
-            if line.startswith("cycle"):
-                break
-        if c["stop"]:
-            child.communicate(timeout=60)
-        else:
-            time.sleep(c["pause"][cycle])
-        return child, run
-
-    def cut(self, child, run):
-        c = self.c
-        if c["collector"]:
-            self.call("collector", "--send", "cut-asked", "--run", run,
-                      "--connect", self.collector)
-            time.sleep(0.02 * c["late"])
-        if c["kill"]:
-            child.kill()
-        self.call("simdrive", "cut", "--control", self.path("control"))
-        if not c["stop"]:
-            child.communicate(timeout=60)
-        self.call("simdrive", "restore", "--control", self.path("control"))
-
-    def lose(self):
-        """Takes a random part of the frames behind the last reservation
-        from the end of the log, as if they had never arrived."""
-        with open(self.log, "rb") as f:
-            data = f.read()
-        ends, least, at = [], 0, 0
-        while frame := formats.good_frame(data, at):
-            at += 32 + len(frame[0])
-            ends.append(at)
-            if any(kind in (1, 2, 3) for kind, _ in
-                   formats.statements(frame[0])):
-                least = at
-        end = random.Random(at).choice([e for e in ends if e >= least])
-        with open(self.path("shorter"), "wb") as f:
-            f.write(data[:end])
-        return self.path("shorter")
-
-    def verify(self):
-        self.judged_by = self.lose() if self.c["lose"] else self.log
-        arguments = ["--target", self.uri, "--json", self.path("verdict"),
-                     "--read-timeout", "1s", "--offset", self.c["offset"]]
-        if self.c["log"]:
-            arguments += ["--acklog", self.judged_by]
-        self.call("verifier", *arguments, ok=(0, 1, 2, 3))
-
-    def ask(self):
-        line = [sys.executable, os.path.join(HERE, "oracle.py"), "--trace",
-                self.path("trace"), "--media", self.path("media"),
-                "--verdict", self.path("verdict"), "--offset",
-                str(self.c["offset"])]
-        if self.c["log"]:
-            line += ["--acklog", self.judged_by]
-        print(*line, file=self.how, flush=True)
-        return subprocess.run(line, text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT)
-
-    def end(self):
-        for child in reversed(self.children):
-            if child.poll() is None:
-                child.terminate()
-            child.communicate(timeout=30)
-        self.how.close()
-
-
-def draw(chance, pinned):
-    c = {name: chance.choice(values) for name, values in CHOICES.items()}
-    c.update(pinned)
-    if c["fault"] == "tears-in-flight":
-        c["logical"] = 4096
-    c["block"] = max(c["block"], c["logical"])
-    c["slots"] = max(c["slots"], c["streams"])
-    if c["block"] == 65536:
-        c["slots"] = min(c["slots"], 16)
-    c["seed"] = chance.getrandbits(48)
-    c["pause"] = [chance.random() ** 3 * 0.15 for _ in range(c["cycles"])]
-    return c
-
-
-def run_one(binaries, c, keep):
-    """(cycles compared, text of the first disagreement or None)."""
-    folder = tempfile.mkdtemp(prefix="oracle-", dir=keep)
-    rig, run, agreed, wrong = Rig(binaries, folder, c), None, 0, None
+def work_folder():
+    """In memory where there is room: media and traces are small."""
     try:
-        rig.begin()
-        for cycle in range(c["cycles"]):
-            try:
-                child, run = rig.write(cycle, run)
-            except RuntimeError:
-                if not cycle or c["fault"] not in (
-                        "unreadable", "hangs", "dies"):
-                    raise
-                print("  the writer does not begin on such a drive")
-                break
-            rig.cut(child, run)
-            rig.verify()
-            answer = rig.ask()
-            print(f"  cycle {cycle + 1}: {answer.stdout.strip()}",
-                  flush=True)
-            if answer.returncode:
-                wrong = f"cycle {cycle + 1}, status {answer.returncode}"
-                break
-            if c["fault"] in ("none", "protected") \
-                    and "agreed: kept" not in answer.stdout:
-                wrong = f"cycle {cycle + 1}: an honest drive is accused"
-                break
-            agreed += 1
-    except (RuntimeError, subprocess.TimeoutExpired) as e:
-        wrong = f"trouble: {e}"
+        room = os.statvfs(SHM)
+        if room.f_bavail * room.f_frsize >= SHM_BYTES_MIN \
+                and os.access(SHM, os.W_OK):
+            return SHM
+    except OSError:
+        pass
+    return tempfile.gettempdir()
+
+
+class Outcome:
+    """What became of one configuration; goes from worker to parent."""
+
+    def __init__(self, seed, c):
+        self.seed, self.c = seed, c
+        self.cuts = self.refused = 0
+        self.verdicts = collections.Counter()
+        self.lines, self.wrong, self.kind = [], None, None
+        self.repeated = None     # what trouble it had the first time
+
+    def fail(self, kind, text):
+        self.kind, self.wrong = kind, text
+
+
+def told(rig, name):
+    with open(rig.path(name)) as f:
+        told = json.load(f)
+    if "not for the drive's reasons" in (told["reason"] or ""):
+        raise Trouble(told["reason"])
+    return told["verdict"]
+
+
+def is_same(rig, verdict, text):
+    """A run that has not begun has promised nothing but, perhaps, its fill:
+    "kept, nothing shown" and "no verdict" are both right, and the verifier
+    need not count what it did not promise."""
+    return not rig.is_begun and verdict != "broken" \
+        and "the oracle says broken" not in text
+
+
+def compare(rig, outcome):
+    """True where verifier and oracle agree, and no honest drive is accused."""
+    status, question = rig.judge()
+    answer, text = oracle.ask(question)
+    verdict = told(rig, "verdict")
+    outcome.verdicts[VERDICTS[status]] += 1
+    outcome.lines.append(f"cycle {outcome.cuts}: {text.strip()}")
+    if answer == 1 and is_same(rig, verdict, text):
+        answer = 0
+    if is_honest(rig.c) and verdict == "broken":
+        outcome.fail("false accusation", "an honest drive is accused: " + text)
+    elif answer == 1 and verdict == "broken" and \
+            "verdict: the oracle says" in text:
+        outcome.fail("false accusation", text)
+    elif answer == 1 and "verdict: the oracle says broken" in text:
+        outcome.fail("missed lie", text)
+    elif answer:
+        outcome.fail("difference", f"status {answer}: {text}")
+    return outcome.wrong is None
+
+
+def compare_old(rig, outcome):
+    """A run that another was written over gets no verdict."""
+    c = rig.c
+    rig.verify(rig.old_log, "verdict-old")
+    verdict = told(rig, "verdict-old")
+    survives = str(c["spare"]) != "0" or is_honest(c)
+    if survives and "dies" not in c["fault"] and verdict != "none":
+        outcome.fail("false accusation" if verdict == "broken" else
+                     "difference", f"the log of the run before: {verdict}")
+
+
+def may_refuse(rig):
+    """May the writer end before it has begun, with the power on?"""
+    c = rig.c
+    return not is_honest(c) or not rig.is_begun or c["collector"] and (
+        c["net"] != "none" or c["fuss"] != "none")
+
+
+def go_through(rig, outcome):
+    c = rig.c
+    rig.begin()
+    for number in range(c["cycles"]):
+        begun, gone = rig.cycle(number)
+        outcome.cuts += 1
+        if not compare(rig, outcome):
+            return
+        if begun and rig.old_log:
+            compare_old(rig, outcome)
+        if not begun and not gone:
+            outcome.refused += 1
+            outcome.lines.append("the writer does not begin on this drive")
+            if not may_refuse(rig):
+                return outcome.fail("trouble",
+                                    "the writer refuses an honest drive")
+            if "dies" in c["fault"]:
+                return
+            rig.is_unfit = True
+
+
+def keep_files(folder, target):
+    os.makedirs(target)
+    for entry in os.scandir(folder):
+        if entry.is_file():      # and no socket
+            shutil.copy(entry.path, target)
+
+
+def run_one(binaries, keep, seed, c):
+    """Trouble of the rig is no difference: then the configuration is tried
+    once more, and told to have been."""
+    outcome = try_one(binaries, keep, seed, c)
+    if outcome.kind == "trouble":
+        trouble = outcome.wrong
+        outcome = try_one(binaries, keep, seed, c)
+        outcome.repeated = trouble
+    return outcome
+
+
+def try_one(binaries, keep, seed, c):
+    outcome = Outcome(seed, c)
+    folder = tempfile.mkdtemp(prefix="torture-", dir=work_folder())
+    rig = Rig(binaries, folder, c)
+    rig.note("#", words_of(c))
+    try:
+        go_through(rig, outcome)
+    except (Trouble, OSError) as e:
+        outcome.fail("trouble", f"{type(e).__name__}: {e}")
     finally:
         rig.end()
-    if wrong:
-        return agreed, f"{wrong}; kept in {folder}"
-    shutil.rmtree(folder)
-    return agreed, None
+        if outcome.wrong:
+            outcome.folder = os.path.join(keep, os.path.basename(folder))
+            keep_files(folder, outcome.folder)
+        shutil.rmtree(folder)
+    return outcome
+
+
+class Summary:
+    def __init__(self):
+        self.began = time.monotonic()
+        self.bad, self.kinds = [], collections.Counter()
+        self.verdicts = collections.Counter()
+        self.count = self.cuts = self.refused = self.repeated = 0
+
+    def add(self, outcome):
+        self.count += 1
+        self.cuts += outcome.cuts
+        self.refused += outcome.refused
+        self.repeated += outcome.repeated is not None
+        self.verdicts.update(outcome.verdicts)
+        if outcome.wrong:
+            self.kinds[outcome.kind] += 1
+            self.bad.append(outcome)
+
+    def line(self):
+        minutes = (time.monotonic() - self.began) / 60
+        return (f"{self.count} configurations, {self.cuts} cuts, "
+                f"{len(self.bad)} bad, {self.count / minutes:.0f} a minute")
+
+    def print(self):
+        for o in self.bad:
+            print(f"{o.kind}, {o.seed}: {o.wrong.splitlines()[0]}\n"
+                  f"  kept in {o.folder}\n  {words_of(o.c)}")
+        shown = ", ".join(f"{self.verdicts[v]} {v}" for v in VERDICTS)
+        print(f"verdicts: {shown}; {self.refused} writers refused the drive, "
+              f"{self.repeated} configurations were repeated")
+        print(f"{self.line()}: " + ", ".join(
+            f"{self.kinds[k]} {k}" for k in (
+                "false accusation", "missed lie", "difference", "trouble")))
+
+
+def describe(outcome, is_verbose):
+    if is_verbose or outcome.wrong:
+        print(f"{outcome.seed}: {words_of(outcome.c)}")
+        for line in outcome.lines:
+            print(" ", line)
+    if outcome.repeated:
+        print(f"{outcome.seed}: repeated: {outcome.repeated}")
+    if outcome.wrong:
+        print(f"  {outcome.kind.upper()}: {outcome.wrong.strip()}\n"
+              f"  kept in {outcome.folder}")
+
+
+def prepare_worker():
+    """Ends in order when it is told to, and so does what it has started."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
+
+
+def run_all(arguments, tasks):
+    summary, room = Summary(), threading.Semaphore(arguments.jobs)
+    spoken = time.monotonic()
+    results = collections.deque()
+
+    def done(result):
+        results.append(result)
+        room.release()
+
+    def empty():
+        nonlocal spoken
+        while results:
+            outcome = results.popleft()
+            if isinstance(outcome, BaseException):
+                raise outcome
+            summary.add(outcome)
+            describe(outcome, arguments.verbose)
+        if time.monotonic() - spoken > PROGRESS_SECONDS:
+            spoken = time.monotonic()
+            print(summary.line(), flush=True)
+
+    deadline = time.monotonic() + (arguments.seconds or 1e9)
+    with multiprocessing.get_context("fork").Pool(
+            arguments.jobs, prepare_worker, maxtasksperchild=50) as pool:
+        for seed, c in tasks:
+            room.acquire()
+            empty()
+            if time.monotonic() > deadline:
+                room.release()
+                break
+            pool.apply_async(run_one, (arguments.bin, arguments.keep, seed, c),
+                             callback=done, error_callback=done)
+        for _ in range(arguments.jobs):
+            room.acquire()
+        pool.close()
+        pool.join()
+    empty()
+    return summary
+
+
+def draw_tasks(arguments):
+    pinned = pins_of(arguments.pin)
+    for seed in range(arguments.seed, arguments.seed + arguments.count):
+        yield seed, plain(pinned) if arguments.plain else \
+            draw(random.Random(seed), pinned)
+
+
+def list_tasks(path, count):
+    """The pins of each line, COUNT times: what hangs on the order of events
+    does not show each time."""
+    with open(path) as f:
+        for number, line in enumerate(f, 1):
+            words = line.split("#")[0].split()
+            for _ in range(count if words else 0):
+                yield f"line {number}", plain(pins_of(words))
+
+
+def options(argv):
+    p = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--bin", required=True, help="where the programs are")
+    p.add_argument("--count", type=int, default=20, help="configurations (20)")
+    p.add_argument("--seed", type=int, default=1, help="of the first one (1)")
+    p.add_argument("--jobs", type=int, default=4, help="side by side (4)")
+    p.add_argument("--seconds", type=int, help="begin none after this time")
+    p.add_argument("--list", help="run the pins in the lines of this file")
+    p.add_argument("--plain", action="store_true",
+                   help="draw nothing: what is not pinned is as plain as can "
+                        "be, to find the smallest case")
+    p.add_argument("--keep", default=tempfile.gettempdir(),
+                   help="what differs is kept there")
+    p.add_argument("--verbose", action="store_true", help="tell each cycle")
+    p.add_argument("pin", nargs="*", metavar="NAME=VALUE")
+    a = p.parse_args(argv)
+    a.bin, a.keep = os.path.abspath(a.bin), os.path.abspath(a.keep)
+    for pin in a.pin:
+        if pin.split("=")[0] not in PLAIN or "=" not in pin:
+            p.error(f"no choice is called {pin.split('=')[0]}")
+    return a
 
 
 def main(argv):
-    p = argparse.ArgumentParser(description=__doc__)
-    p.add_argument("--bin", required=True)
-    p.add_argument("--count", type=int, default=20)
-    p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--keep", default=tempfile.gettempdir())
-    p.add_argument("pin", nargs="*")
-    a = p.parse_args(argv)
-    pinned = {}
-    for pin in a.pin:
-        name, value = pin.split("=", 1)
-        if name not in CHOICES:
-            p.error(f"no choice is called {name}")
-        pinned[name] = int(value) if value.isdigit() \
-            and name != "spare" else value
-    compared, bad = 0, []
-    for n in range(a.seed, a.seed + a.count):
-        c = draw(random.Random(n), pinned)
-        print(f"{n}: " + " ".join(f"{k}={v}" for k, v in c.items()
-                                  if k not in ("seed", "pause")), flush=True)
-        cycles, wrong = run_one(os.path.abspath(a.bin), c, a.keep)
-        compared += cycles
-        if wrong:
-            print(f"  WRONG {wrong}", flush=True)
-            bad.append((n, wrong))
-    print(f"{a.count} configurations, {compared} cycles agreed, "
-          f"{len(bad)} configurations did not")
-    for n, wrong in bad:
-        print(f"  --seed {n} --count 1: {wrong}")
-    return 1 if bad else 0
+    arguments = options(argv)
+    tasks = list_tasks(arguments.list, arguments.count) if arguments.list \
+        else draw_tasks(arguments)
+    summary = run_all(arguments, tasks)
+    summary.print()
+    return 1 if summary.bad else 0
 
 
 if __name__ == "__main__":

@@ -2,260 +2,24 @@
 # SPDX-License-Identifier: MIT
 """Proves that the oracle can see what it is there to see.
 
-Hand-made worlds of six places: a trace, media, a log and a verdict, put
-together by an encoder of this file's own. Each class, each way in which a
+By hand-made worlds of six places (world.py). Each class, each way in which a
 writer can be dishonest and each way in which a trace can be wrong has a case
 in which the oracle must object, beside one in which it must not.
 """
-import contextlib
 import copy
-import io
-import json
 import os
-import re
-import struct
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 
 import oracle
-from formats import MIB, Atom, crc32c, aes_many, crc32c_many, keystreams
+from formats import MIB, Decoder, crc32c, crc32c_by_table, order_of_pass
+from selftest_labels import test_labels_with_log, test_labels_without_log
+from world import (COUNT, FAILED, FLUSH, FLUSH_DONE, ON, OTHER, PARTIAL,
+                   READ_WRONG, RUN, SCAR, STOP, WRITE_DONE, World, at, atom,
+                   broken, expect, finding, sealed, statement, usual, verdict)
 
-RUN, OTHER = bytes(range(1, 17)), bytes(range(2, 18))
-ON, WRITE, WRITE_DONE, FLUSH, FLUSH_DONE, TO_MEDIA, DAMAGE, CUT, PARTIAL, \
-    SCAR, READ_WRONG, STOP = range(1, 13)
-
-
-def sealed(data, at=8):
-    crc = crc32c(data[:at] + bytes(4) + data[at + 4:])
-    return data[:at] + struct.pack("<I", crc) + data[at + 4:]
-
-
-def atom(offset, seq=0, index=0, length=1, cycle=0, first=1, w=0, stream=0,
-         run=RUN, flip=False):
-    stamp = 99 if seq else 0
-    numbers = Atom("good", cycle, run, seq, offset, index, length, stream,
-                   first, w, stamp)
-    head = b"PPAT" + struct.pack("<HHII", 1, 0, 0, cycle) + run \
-        + struct.pack("<QQHHHHQQQ", seq, offset, index, length, stream, 0,
-                      first, w, stamp)
-    body = bytearray(head + keystreams(run, [numbers])[80:])
-    body[300] ^= flip
-    return sealed(bytes(body))
-
-
-def varint(v):
-    out = b""
-    while v > 127:
-        out, v = out + bytes([v & 127 | 128]), v >> 7
-    return out + bytes([v])
-
-
-def statement(kind, *parts):
-    content = b"".join(p if isinstance(p, bytes) else varint(p)
-                       for p in parts)
-    return bytes([kind]) + varint(len(content)) + content
-
-
-class World:
-    """A drive of six places with one stream in sequential order."""
-
-    def __init__(self, logical=512, filled=True, run=RUN):
-        self.block, self.slots, self.logical = 1024, 6, logical
-        self.size = 2 * MIB + self.slots * self.block
-        self.raw = run + struct.pack("<QQIIHHHHQQ", 0, self.size, self.block,
-                                     logical, 1, 1, filled, 0, 5, 7)
-        self.raw = self.raw.ljust(640, b"\0")
-        self.trace, self.media, self.clock = [], bytearray(self.size), 1000
-        self.request, self.sent, self.filled = 0, {}, filled
-        self.frames, self.crc, self.offset = [], 0, 0
-        self.cycle, self.first, self.w = 0, 1, 0
-
-    # the drive
-    def event(self, kind, request=0, offset=0, length=0, data=b"", flags=0):
-        self.clock += 10
-        self.trace.append(struct.pack(
-            "<IBBHIIQQQ", 0x52545050, kind, flags, 0, length or len(data),
-            len(data), request, offset, self.clock) + data)
-
-    def on(self):
-        self.request = 0
-        self.event(ON, offset=self.size, length=self.logical)
-
-    def write(self, offset, data, done=True, kept=True, fua=0):
-        self.request += 1
-        r = self.request
-        self.sent[r] = (offset, data)
-        self.event(WRITE, r, offset, data=data, flags=fua)
-        if kept:
-            self.event(TO_MEDIA, r, offset, len(data))
-            self.media[offset:offset + len(data)] = data
-        if done:
-            self.event(WRITE_DONE, r, offset, len(data))
-        return r
-
-    def answer(self, request):
-        self.event(WRITE_DONE, request)
-
-    def flush(self, done=True):
-        self.request += 1
-        self.submitted = self.clock + 1
-        self.event(FLUSH, self.request)
-        if done:
-            self.event(FLUSH_DONE, self.request)
-        return self.request
-
-    def damage(self, offset, data, kind=DAMAGE, request=0):
-        self.event(kind, request, offset, data=data)
-        self.media[offset:offset + len(data)] = data
-
-    # the writer
-    def place(self, seq):
-        return MIB + (seq - 1) % self.slots * self.block
-
-    def fill(self, slot):
-        at = MIB + slot * self.block
-        return atom(at) + atom(at + 512)
-
-    def record(self, seq, place=None, **other):
-        fields = {"cycle": self.cycle, "first": self.first, "w": self.w,
-                  "length": 2, **other}
-        place = self.place(seq) if place is None else place
-        return b"".join(atom(place + i * 512, seq, index=i, **fields)
-                        for i in range(2))
-
-    def label(self):
-        body = sealed((b"PLUGPULL" + struct.pack("<HHI", 1, 0, 0) + self.raw)
-                      .ljust(4096, b"\0"), 12)
-        for place in (0, self.size - MIB):
-            self.write(place, body)
-
-    def begin(self, flush=True):
-        self.on()
-        if self.filled:
-            self.write(MIB, b"".join(map(self.fill, range(self.slots))))
-        self.label()
-        if flush:
-            self.flush()
-        self.tell(statement(1, self.raw))
-        self.start(1, 1)
-
-    def start(self, cycle, first, upto=100):
-        self.cycle, self.first, self.w = cycle, first, first - 1
-        self.tell(statement(2, cycle, b"\0", 4, 8, 1, 1, first))
-        self.tell(statement(3, 0, upto))
-
-    def issue(self, seq, **how):
-        fields = {k: how.pop(k) for k in list(how)
-                  if k not in ("done", "kept", "fua")}
-        return self.write(self.place(seq), self.record(seq, **fields), **how)
-
-    # the log
-    def tell(self, statements):
-        head = b"PPL1" + struct.pack("<IQQII", len(statements),
-                                     len(self.frames), 5, self.crc, 0)
-        frame = sealed(head + statements, 28)
-        self.crc = struct.unpack_from("<I", frame, 28)[0]
-        self.frames.append(frame)
-
-    def ranges(self, kind, first, last, submit=0, took=0):
-        self.tell(statement(kind, 0, 1, submit, took, 1, first - 1,
-                            last - first))
-
-    def durable(self, first, last):
-        self.ranges(4, first, last, self.submitted,
-                    self.clock + 1 - self.submitted)
-
-    def cut(self):
-        self.event(CUT)
-        self.on()
-
-
-def usual(at_cut=None, before=None, **how):
-    """1-4 durable; 5 completed and gone; 7 issued over 1 and there."""
-    w = World(**how)
-    w.begin()
-    for seq in (1, 2, 3, 4):
-        w.issue(seq)
-    w.flush()
-    w.durable(1, 4)
-    w.w = 4
-    w.issue(5, kept=False)
-    w.ranges(5, 5, 5)
-    if before:
-        before(w)
-    w.issue(7, done=False)
-    if at_cut:
-        at_cut(w)
-    w.cut()
-    return w
-
-
-USUAL = {"intact": (10, 5), "newer": (2, 1), "verdict": "kept", "exit": 0,
-         "completed_lost": 1}
-
-
-def verdict(expected, findings=()):
-    e = {**USUAL, **expected}
-    told = {name: dict(zip(("atoms", "writes"), e.get(name, (0, 0))))
-            for name in oracle.CLASSES}
-    told.update(verdict=e["verdict"], exit_status=e["exit"],
-                completed_lost=e["completed_lost"],
-                shadow_lost=e.get("shadow_lost", 0),
-                judged_writes=e.get("judged", 6),
-                durable_log=e.get("log", 4), durable_media=e.get("media", 4),
-                findings_total=len(findings), findings=[
-                    dict(zip(("class", "offset", "atoms", "expected", "found",
-                              "information", "label"), f)) for f in findings])
-    return told
-
-
-def consult(w, told, log=True):
-    """(status, what the oracle printed)"""
-    with tempfile.TemporaryDirectory() as folder:
-        arguments = []
-        for name, content in (("trace", b"".join(w.trace)),
-                              ("media", bytes(w.media)),
-                              ("acklog", b"".join(w.frames)),
-                              ("verdict", json.dumps(told).encode())):
-            path = os.path.join(folder, name)
-            with open(path, "wb") as f:
-                f.write(content)
-            if name != "acklog" or log:
-                arguments += ["--" + name, path]
-        text = io.StringIO()
-        with contextlib.redirect_stdout(text):
-            status = oracle.main(arguments)
-        return status, text.getvalue()
-
-
-FAILED, COUNT = [], [0]
-
-
-def expect(name, w, told, status, pattern="", log=True):
-    COUNT[0] += 1
-    got, text = consult(w, told, log)
-    if got != status or not re.search(pattern, text):
-        FAILED.append(name)
-        print(f"FAILED {name}: status {got}, wanted {status} {pattern!r}\n"
-              f"{text}")
-
-
-def broken(name, w, expected, *findings, log=True):
-    """The oracle agrees with this verdict, and not with `kept`."""
-    told = verdict({"verdict": "broken", "exit": 1, **expected}, findings)
-    expect(name, w, told, 0, "agreed: broken", log)
-    expect(name + ", acquitted", w, verdict({}), 1, "verdict: the oracle "
-           "says broken", log)
-
-
-def at(slot, index=0):
-    return MIB + slot * 1024 + index * 512
-
-
-def finding(name, slot, atoms, expected, found, index=0, information=False):
-    return (name, at(slot, index), atoms, expected, found, information, False)
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def test_classes():
@@ -280,6 +44,32 @@ def test_classes():
     broken("corrupt by two versions", usual(
         lambda w: w.damage(at(0), w.record(1, w=0)[:512]), logical=1024),
         {"newer": (0, 0), "corrupt": (2, 1)}, finding("corrupt", 0, 2, 1, 1))
+    torn = {"intact": (0, 0), "unpromised": (10, 5), "newer": (0, 0),
+            "corrupt": (2, 1), "judged": 0, "log": 0, "media": 0,
+            "completed_lost": 0}
+    for name, kept in (("two versions", True), ("half", False)):
+        w = World(logical=1024, filled=False)
+        w.begin()
+        w.issue(1, kept=kept)
+        w.issue(7, done=False, kept=False)
+        w.damage(at(0), w.record(7)[:512])
+        w.cut()
+        broken(f"{name} where nothing was promised", w, torn,
+               finding("corrupt", 0, 2, 0, 7))
+    w = World(logical=2048, block=2048)
+    w.begin()
+    w.issue(1)
+    w.flush()
+    w.durable(1, 1)
+    w.damage(MIB, w.record(7)[:512] + w.fill(0)[512:1024])
+    w.issue(7, done=False, kept=False)
+    w.cut()
+    broken("two versions beside a finding of its own", w, {
+        "intact": (20, 5), "newer": (0, 0), "corrupt": (3, 1), "torn": (1, 1),
+        "log": 1, "media": 0, "completed_lost": 0},
+        ("corrupt", MIB, 1, 1, 7, False, False),
+        ("torn", MIB + 512, 1, 1, 0, False, False),
+        ("corrupt", MIB + 1024, 2, 1, 1, False, False))
     expect("two versions in two blocks",
            usual(lambda w: w.damage(at(0), w.record(1, w=0)[:512])),
            verdict({"intact": (11, 5), "newer": (1, 1)}), 0)
@@ -315,22 +105,42 @@ def test_classes():
     expect("a drive that has healed", w, verdict({}), 0)
 
 
+def test_changed_answers_without_log():
+    """The first reading only learns, and is judged by the fill alone."""
+    none = verdict({"verdict": "none", "exit": 2})
+    told = {"exit": 3, "completed_lost": 0, "log": 0}
+    broke = {**told, "verdict": "broken", "exit": 1, "intact": (8, 4)}
+    w = usual()
+    w.event(READ_WRONG, 9, at(1), data=w.fill(1))
+    expect("older first, no log: none", w, none, 0, log=False)
+    expect("or lost", w, verdict({**broke, "lost": (2, 1)}, [
+        finding("lost", 1, 2, 2, 0)]), 0, log=False)
+    expect("older first, no log: acquitted", w, verdict(told), 1, log=False)
+    w = usual(lambda w: w.damage(at(2), w.fill(2)))
+    w.event(READ_WRONG, 9, at(1), data=w.fill(1))
+    expect("older first, another lost", w, verdict(
+        {**broke, "lost": (2, 1)}, [finding("lost", 2, 2, 3, 0)]), 0,
+        log=False)
+    expect("older first, another lost: none", w, none, 1, log=False)
+    w = usual()
+    w.event(READ_WRONG, 9, at(1), data=bytes(1024))
+    expect("blank first, no log: none", w, none, 1, log=False)
+    expect("blank first, no log", w, verdict({**broke, "blank": (2, 1)}, [
+        finding("blank", 1, 2, 2, None)]), 0, log=False)
+
+
 def test_promises():
-    def zombie(w):
+    def zombie(w, *events):
         w.tell(statement(6, b"\1", 0))
         w.flush()
         w.durable(5, 5)
+        for event in events:
+            w.tell(statement(6, bytes([event]), 0))
     expect("shadow losses convict nobody", usual(before=zombie), verdict(
         {"exit": 3, "completed_lost": 0, "shadow_lost": 1}), 0)
     expect("they are not overlooked", usual(before=zombie), verdict(
         {"exit": 3, "completed_lost": 0}), 1, "shadow_lost: the oracle says 1")
-
-    def proved(w):
-        zombie(w)
-        w.w = 5
-    broken("the media convict in spite of it", usual(before=proved),
-           {"intact": (8, 4), "lost": (2, 1), "media": 5,
-            "completed_lost": 0}, finding("lost", 4, 2, 5, 0))
+    media_behind_the_cut(zombie)
     expect("no log, and dead", usual(lambda w: w.event(SCAR, flags=3)),
            verdict({"verdict": "none", "exit": 2}), 0, log=False)
     expect("no log", usual(), verdict(
@@ -362,11 +172,83 @@ def test_promises():
            finding("lost", 2, 2, 3, 0))
 
 
+def media_behind_the_cut(zombie):
+    """P11: write 7 says that 5 was durable, and 5 is gone."""
+    def proved(*events, acked=()):
+        def before(w):
+            if acked:
+                w.durable(*acked)
+            zombie(w, *events)
+            w.w = 5
+        return usual(before=before)
+
+    lost = finding("lost", 4, 2, 5, 0)
+    broken("seen: the media convict", proved(2),
+           {"intact": (8, 4), "lost": (2, 1), "media": 5,
+            "completed_lost": 0}, lost)
+    broken("seen, then restored", proved(2, 3),
+           {"intact": (8, 4), "lost": (2, 1), "media": 5,
+            "completed_lost": 0}, lost)
+    def spoken(w):
+        w.tell(statement(6, b"\1", 0))
+        w.tell(statement(6, b"\2", 0))
+        w.flush()
+        w.durable(5, 5)
+        w.w = 5
+    for name, w in (("not seen", proved()),
+                    ("restored before seen", proved(3, 2)),
+                    ("other events", proved(4, 5)),
+                    ("the writer goes on", usual(before=spoken))):
+        expect(name, w, verdict({"exit": 3, "completed_lost": 0, "media": 5,
+                                 "shadow_lost": 1}), 0)
+        expect(name + ", accused", w, verdict(
+            {"verdict": "broken", "exit": 1, "intact": (8, 4), "media": 5,
+             "lost": (2, 1), "completed_lost": 0}, [lost]), 1)
+    w = proved()
+    broken("not seen, and no log", w,
+           {"intact": (8, 4), "lost": (2, 1), "media": 5, "log": 0,
+            "completed_lost": 0}, lost, log=False)
+
+    def seen_before(w):
+        w.tell(statement(6, b"\2", 0) + statement(6, b"\1", 0))
+        w.flush()
+        w.w = 5
+    expect("seen before it was asked for", usual(before=seen_before), verdict(
+        {"exit": 3, "completed_lost": 0, "media": 5, "shadow_lost": 1}), 0)
+    def not_asked(w):
+        w.tell(statement(6, b"\3", 0))
+        w.flush()
+        w.w = 5
+    broken("no cut was asked for", usual(before=not_asked), {
+        "intact": (8, 4), "lost": (2, 1), "media": 5, "completed_lost": 0},
+        lost)
+    w = proved()
+    w.damage(at(1), w.fill(1))
+    broken("acknowledged before", w, {
+        "intact": (8, 4), "lost": (2, 1), "media": 5, "shadow_lost": 1,
+        "completed_lost": 0}, finding("lost", 1, 2, 2, 0))
+
+    def later_cycle(*events):
+        w = proved(*events)
+        w.start(2, 101, 200)
+        w.issue(101)             # to place 4, as 5 did: 5 is not missed
+        w.issue(102, kept=False)  # to place 5
+        w.flush()
+        w.damage(at(4), w.fill(4))
+        w.cut()
+        return w
+    expect("in doubt for ever", later_cycle(), verdict(
+        {"exit": 3, "completed_lost": 0, "media": 5}), 0)
+    broken("firm for ever", later_cycle(2),
+           {"intact": (8, 4), "lost": (2, 1), "media": 5,
+            "completed_lost": 0}, lost)
+
+
 def test_labels_and_log():
     w = usual(lambda w: w.damage(0, bytes(4096)))
     broken("a label lost", w, {"blank": (8, 1)},
            ("blank", 0, 8, 0, None, False, True))
-    stranger = World(run=OTHER)
+    stranger = World(run=OTHER, filled=False)
     stranger.begin()
     w = usual(lambda w: w.damage(0, bytes(stranger.media[:4096])))
     none = verdict({"verdict": "none", "exit": 2})
@@ -454,6 +336,20 @@ def test_writer():
     case("claimed by an earlier flush", early(claimed_early),
          "write 2 .* called durable by a flush that does not")
 
+    def took_less(w):
+        w.issue(1)
+        w.flush()
+        w.ranges(4, 1, 1, w.submitted, 1)
+    case("claimed before the flush was answered", early(took_less),
+         "write 1 .* called durable by a flush that does not")
+
+    def submitted_later(w):
+        w.issue(1)
+        w.flush()
+        w.ranges(4, 1, 1, w.clock + 1, 100)
+    case("claimed by a flush that never came", early(submitted_later),
+         "write 1 .* called durable by a flush that does not")
+
     def not_answered(w):
         w.issue(1, done=False)
         w.ranges(5, 1, 1)
@@ -497,14 +393,21 @@ def test_writer():
     case("the same number twice",
          early(lambda w: (w.issue(1), w.issue(1, w=0))), "arrives twice")
     case("a late label", early(lambda w: (w.issue(1), w.label())),
-         "a label that is late")
+         "a label behind the first write")
     case("a late fill", early(lambda w: (w.issue(1), w.write(
-        at(3), w.fill(3)))), "a fill behind the first write")
-    w = World()
-    w.begin(flush=False)
-    w.issue(1)
-    w.cut()
-    case("the ground was not flushed", w, "fill and labels are not durable")
+        at(3), w.fill(3)))), "a fill behind the label")
+    for without, pattern in (
+            ("claim", "the claim is not durable before the fill"),
+            ("flush1", "the claim is not durable before the fill"),
+            ("fill", "claim and fill are not durable before the label"),
+            ("flush2", "claim and fill are not durable before the label"),
+            ("label", "the labels are not durable"),
+            ("flush3", "the labels are not durable")):
+        w = World()
+        w.begin(without)
+        w.issue(1)
+        w.cut()
+        case(f"begun without {without}", w, pattern)
 
 
 def test_trace():
@@ -536,7 +439,9 @@ def test_trace():
                                  w.request))
     case("a part of another write", w, "not a part of its write")
     w = usual(lambda w: w.damage(at(0), w.record(99, at(0))))
-    case("a record that never arrived", w, "holds a record that never")
+    case("a record that never arrived", w, "media and never arrived")
+    w = usual(lambda w: w.damage(at(1), w.record(2, w=1)))
+    case("nor did this W", w, "media and never arrived")
     w = usual()
     w.answer(w.write(at(0), w.record(99, at(0)), done=True))
     case("answered twice", w, "answered twice")
@@ -568,13 +473,30 @@ def test_comparison():
                                   "findings_total": 0}, 1, f"byte {at(1)}")
 
 
+def golden(name):
+    with open(os.path.join(HERE, "..", "golden", name + ".hex")) as f:
+        return bytes.fromhex(f.read())
+
+
 def test_arithmetic():
-    plain = bytes.fromhex("00112233445566778899aabbccddeeff")
-    assert aes_many(bytes(range(16)), plain * 3).hex() \
-        == "69c4e0d86a7b0430d8cdb78070b4c55a" * 3      # FIPS 197, C.1
     assert crc32c(b"123456789") == 0xE3069283          # RFC 3720
-    assert crc32c_many([b"123456789", bytes(9)]) \
-        == [0xE3069283, crc32c(bytes(9))]
+    assert crc32c_by_table(0xFFFFFFFF, b"123456789", 9) ^ 0xFFFFFFFF \
+        == 0xE3069283
+    for name in ("atom", "fill-atom"):
+        right = golden(name)
+        for k in range(0, 512, 7):
+            flipped = right[:k] + bytes([right[k] ^ 1]) + right[k + 1:]
+            wanted = ["good", "corrupt"]
+            if k >= 80 or 16 <= k < 32:
+                flipped += sealed(flipped)
+                wanted.append("foreign" if k < 32 else "corrupt")
+            kinds = [a.kind for a in Decoder(RUN).atoms(right + flipped)]
+            assert kinds == wanted, (name, k, kinds)
+        assert [a.kind for a in Decoder(OTHER).atoms(right)] == ["foreign"]
+    assert [order_of_pass(0x0123456789ABCDEF, 1000, 1, q // 1000)[q % 1000]
+            for q in (0, 1, 2, 999, 1000, 1001, 123456788)] \
+        == [75, 332, 156, 174, 674, 789, 154]    # tests/unit/test_schedule.c
+    assert sorted(order_of_pass(5, 777, 0, 3)) == list(range(777))
 
 
 def main():
