@@ -14,12 +14,18 @@ LOOP=
 LOOP_WANTED=
 FUSE_MNT=
 FUSE_PID=
+PLAIN=
+PROMISED=0
+SERVER_SOCKET=$TMP/server.sock
+SERVER_URI="nbd+unix:///?socket=$SERVER_SOCKET"
+SERVER_PID=
 
 root_needs() { # COMMAND...: beside what every root test needs
 	requires nbdkit jq losetup "$@"
 	requires_root
 	[[ -e /dev/loop-control ]] || skip "needs loop devices"
-	at_end 'TMP=$TMP BIN=$BIN bash "$ROOTLIB" clean "${lib_pids[@]}"'
+	# Of what has ended the number may belong to somebody else by now.
+	at_end 'TMP=$TMP BIN=$BIN bash "$ROOTLIB" clean $(jobs -rp)'
 }
 
 root_needs_fuse() { # COMMAND...
@@ -40,7 +46,7 @@ root_mounts() { # TYPE REGEX: mount points of this test, the newest first
 
 # A drive that hangs keeps its users in the kernel until it loses its power; so
 # that goes first.
-root_clean() { # PID...: of what the test has started
+root_clean() { # PID...: of what the test has started, and still runs
 	local control name
 
 	for control in "$TMP"/*.control; do
@@ -50,7 +56,7 @@ root_clean() { # PID...: of what the test has started
 	for name; do
 		[[ $(cat "/proc/$name/comm") == plugpull-w* ]] && kill "$name"
 	done
-	for name in $(root_mounts '^ext'); do
+	for name in $(root_mounts '^(ext|xfs|btrfs)'); do
 		timeout 20 umount "$name" || umount -l "$name"
 	done
 	for name in $(root_loops); do
@@ -67,20 +73,32 @@ root_clean() { # PID...: of what the test has started
 	done <"$TMP/nbdfuse.pids"
 }
 
+# Others take and leave loop devices, too: is this one over a file of ours?
+root_has() { # LOOP
+	local file
+
+	file=$(cat "/sys/block/${1#/dev/}/loop/backing_file" 2>/dev/null)
+	[[ $file == "$TMP"/* || -n $PLAIN && $file == "$PLAIN"* ]]
+}
+
+root_has_not() { # LOOP
+	! root_has "$1"
+}
+
 # A value written into write_cache outlives the file behind the device.
 root_free() { # LOOP
-	[[ -d /sys/block/${1#/dev/}/loop ]] || return 0
+	root_has "$1" || return 0
 	echo 'write back' >"/sys/block/${1#/dev/}/queue/write_cache"
 	losetup -d "$1"
 }
 
 root_detach() { # LOOP
 	root_free "$1"
-	wait_until 20 root_is_free "$1"
+	wait_until 20 root_has_not "$1"
 }
 
 root_is_free() { # LOOP
-	[[ ! -e /sys/block/${1#/dev/}/loop/backing_file ]]
+	! root_has "$1"
 }
 
 # $LOOP is a new loop device over FILE, $LOOP_WANTED if that is set.
@@ -99,6 +117,7 @@ root_attach() { # FILE [OPTIONS]
 }
 
 root_plain_loop() { # FILE SIZE: a loop device over a new plain file
+	PLAIN=$1
 	truncate -s "$2" "$1"
 	root_attach "$1"
 }
@@ -119,6 +138,29 @@ drive_detach() {
 	[[ -z $FUSE_MNT ]] || fusermount3 -u "$FUSE_MNT"
 	FUSE_MNT=
 	wait_until 20 lib_has_ended "$FUSE_PID"
+}
+
+# start_server COMMAND...: somebody's NBD server at $SERVER_SOCKET.
+start_server() {
+	rm -f "$SERVER_SOCKET"
+	background "$@" 2>>"$TMP/server.err"
+	SERVER_PID=$!
+	wait_until 20 server_listens
+}
+
+# The socket's file is there a moment before: only flag 00010000 says "listens".
+server_listens() {
+	grep -q " 00010000 .* $SERVER_SOCKET\$" /proc/net/unix
+}
+
+# A power cut, to all that it holds in memory of its own.
+kill_server() {
+	[[ -n $SERVER_PID ]] || return 0
+	{
+		kill -9 "$SERVER_PID"
+		wait "$SERVER_PID"
+	} 2>/dev/null
+	SERVER_PID=
 }
 
 power() { # cut|restore
@@ -176,11 +218,35 @@ under_load() {
 	wait_until 60 lib_counter_reached writes $((before + $1))
 }
 
+# under_acks BYTES: until the log has grown by that. It shows that the writer
+# goes on where nobody can see the drive's own counters move.
+under_acks() {
+	local before
+
+	before=$(stat -c %s "$ACKLOG")
+	wait_until 60 root_log_has $((before + $1))
+}
+
+root_log_has() {
+	[[ $(stat -c %s "$ACKLOG") -ge $1 ]]
+}
+
 # The cut ends the writer, and it says so.
 writer_loses_drive() {
 	end_of_writer 30
 	[[ $status == 2 ]] || fail "writer ended with $status after the cut: $(
 		cat "$TMP/writer.err")"
+}
+
+# The host dies in the same moment as the drive: no last word from the writer,
+# unless it was quicker.
+kill_writer() {
+	{
+		kill -9 "$WRITER_PID"
+		end_of_writer 30
+	} 2>/dev/null
+	[[ $status == 137 || $status == 2 ]] ||
+		fail "the killed writer ended with $status"
 }
 
 verify_on() { # TARGET OPTIONS...
@@ -195,6 +261,15 @@ verify_on() { # TARGET OPTIONS...
 # The honest verdict: nothing broken, by exit status and by count.
 expect_kept() {
 	expect_verdict INTACT NONE
+}
+
+# No verdict is about nothing: more was promised than $PROMISED.
+expect_more_promised() {
+	local promised
+
+	promised=$(jq .durable_log "$TMP/verdict.json")
+	[[ $promised -gt $PROMISED ]] || fail "the writer was promised nothing"
+	PROMISED=$promised
 }
 
 drive_stop() {
