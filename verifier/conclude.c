@@ -142,7 +142,7 @@ void conclude(struct result *result)
 		say_impossible(result);
 		return;
 	}
-	if (result->was_promised && tally_broken_atoms(&result->tally) > 0) {
+	if (tally_broken_atoms(&result->tally) > 0) {
 		result->answer = ANSWER_BROKEN;
 		result->status = CONCLUDE_BROKEN;
 		count_broken(&result->tally, result->reason,

@@ -90,7 +90,8 @@ void expect_slot(const struct ledger *ledger, const struct schedule *schedules,
 
 	assert(slot < run_slots_total(run));
 	*promise = (struct promise){.stream = stream,
-				    .has_promise = run->is_filled};
+				    .has_promise =
+					    ledger_is_fill_promised(ledger)};
 	if (stream < 0)
 		return;
 	promise->stream_slot =

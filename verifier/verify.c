@@ -271,15 +271,21 @@ static bool was_promised(const struct verify *verify)
 	       evidence_has_writes(verify->evidence);
 }
 
-static void forget_findings(struct result *result)
+/* P8: where nothing was promised a block must still be of one piece. A label
+ * that answered only the second question may have made it a promise. */
+static int judge_promised(struct verify *verify, struct err *err)
 {
-	bool has_impossible = result->tally.has_impossible;
-	struct finding impossible = result->tally.impossible;
+	struct result *result = verify->result;
 
-	memset(&result->findings, 0, sizeof(result->findings));
-	memset(&result->tally, 0, sizeof(result->tally));
-	result->tally.has_impossible = has_impossible;
-	result->tally.impossible = impossible;
+	result->was_promised = was_promised(verify);
+	ledger_promise_fill(verify->ledger, result->was_promised);
+	if (scan_all(verify, err) < 0 || ask_labels_again(verify, err) < 0)
+		return -1;
+	if (result->was_promised || !was_promised(verify))
+		return 0;
+	result->was_promised = true;
+	ledger_promise_fill(verify->ledger, true);
+	return scan_once(verify, err);
 }
 
 static void look_at_log_again(struct verify *verify)
@@ -306,13 +312,8 @@ static int judge_drive(struct verify *verify, struct err *err)
 	struct result *result = verify->result;
 	uint16_t stream;
 
-	if (know_again(verify, err) < 0 || scan_all(verify, err) < 0 ||
-	    ask_labels_again(verify, err) < 0)
-		return -1;
-	result->was_promised = was_promised(verify);
-	if (!result->was_promised)
-		forget_findings(result);
-	else if (look_closer(verify, err) < 0)
+	if (know_again(verify, err) < 0 || judge_promised(verify, err) < 0 ||
+	    look_closer(verify, err) < 0)
 		return -1;
 	result->changed = atomic_load(&verify->changes.places);
 	result->changed_first = atomic_load(&verify->changes.first);

@@ -25,6 +25,7 @@ struct stream {
 
 struct ledger {
 	bool has_run;
+	bool is_fill_doubted;
 	bool is_cut_asked, is_cut_seen, is_restored; /* in this cycle */
 	struct run run;
 	struct ackbody_cycle cycle; /* its number is 0 before the first */
@@ -393,6 +394,16 @@ bool ledger_prove(struct ledger *ledger, uint16_t stream, uint64_t first,
 	if (first < begin)
 		first = begin;
 	return rangeset_add(&of->shadow, first, last) > 0;
+}
+
+void ledger_promise_fill(struct ledger *ledger, bool is_promised)
+{
+	ledger->is_fill_doubted = !is_promised;
+}
+
+bool ledger_is_fill_promised(const struct ledger *ledger)
+{
+	return ledger->run.is_filled && !ledger->is_fill_doubted;
 }
 
 bool ledger_has_run(const struct ledger *ledger)

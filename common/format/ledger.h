@@ -61,6 +61,10 @@ void ledger_begin_without_log(struct ledger *ledger, const struct run *run);
 bool ledger_prove(struct ledger *ledger, uint16_t stream, uint64_t first,
 		  uint64_t last);
 
+/* Generation 0, where the run has one, was promised or not; at first it is. */
+void ledger_promise_fill(struct ledger *ledger, bool is_promised);
+bool ledger_is_fill_promised(const struct ledger *ledger);
+
 bool ledger_has_run(const struct ledger *ledger);
 const struct run *ledger_run(const struct ledger *ledger);
 /* The last CYCLE body; NULL before the first. */

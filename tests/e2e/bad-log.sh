@@ -150,7 +150,7 @@ splice 'spliced' "$C 0 $((N + 1))" "$A $((N + 1)) $FRAMES"
 run writer --target "$TMP/other.img" --size 8m --acklog "$TMP/other" \
 	--count 2000 --sync flush:4 --seed 3
 expect_status 0
-splice 'spliced' "$A 0 7" "$TMP/other 7 9"
+splice 'spliced' "$A 0 7" "$TMP/other 1 3"
 splice 'spliced' "$TMP/other 0 4" "$A 4 $FRAMES"
 
 # The undamaged log is believed, and the drive acquitted, after all that.
