@@ -79,8 +79,8 @@ cut() {
 fresh() { # [qcow2]
 	rm -f "$ACKLOG"
 	PROMISED=0
-	[[ $# == 0 ]] || qemu-img create -q -f qcow2 "$LOOP" 8m ||
-		fail "cannot make an image on $LOOP"
+	[[ $# == 0 ]] || { qemu-img create -q -f qcow2 "$LOOP" 8m &&
+		sync -d "$LOOP"; } || fail "cannot make an image on $LOOP"
 }
 
 # A run that has nothing to lose yet: it lies on the media, whatever comes next.

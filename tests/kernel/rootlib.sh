@@ -132,10 +132,15 @@ drive_attach() {
 	root_attach "$FUSE_MNT/nbd" --sector-size 4096
 }
 
+# A loop device that has let go of its file may hold it a moment longer.
+root_unmounts_fuse() {
+	fusermount3 -u "$FUSE_MNT" || ! grep -q " $FUSE_MNT " /proc/mounts
+}
+
 drive_detach() {
 	[[ -z $LOOP ]] || root_detach "$LOOP"
 	LOOP=
-	[[ -z $FUSE_MNT ]] || fusermount3 -u "$FUSE_MNT"
+	[[ -z $FUSE_MNT ]] || wait_until 20 root_unmounts_fuse
 	FUSE_MNT=
 	wait_until 20 lib_has_ended "$FUSE_PID"
 }

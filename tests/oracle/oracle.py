@@ -308,10 +308,16 @@ class Comparison:
             self._compare_counts()
 
     def _is_excused(self, place, ours, theirs):
-        """A first answer may have come before what it breaks was known."""
-        if theirs or not self.told["findings_total"] or \
+        """A first answer may have come before what it breaks was known, or
+        for a part of the write only, so that the rest is whole."""
+        if not ours or not self.told["findings_total"] or \
                 place not in self.judge.moved:
             return False
+        if theirs:
+            if (ours[0], theirs[0]) != ("lost", "torn") or \
+                    ours[1:] != theirs[1:]:
+                return False
+            self.excused["torn"] -= 1
         self.excused[ours[0]] += 1
         return True
 
@@ -331,7 +337,7 @@ class Comparison:
             self._equal(f"{name}, atoms", judge.atoms[name]
                         + 8 * labels[name] - self.excused[name],
                         theirs["atoms"])
-            if not self.excused[name]:
+            if name not in self.excused:
                 self._equal(f"{name}, writes", judge.writes[name]
                             + labels[name], theirs["writes"])
         for name, ours in (("completed_lost", judge.completed_lost),
