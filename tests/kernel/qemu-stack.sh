@@ -175,11 +175,11 @@ check_nbd() {
 
 # The drive alone loses its power, and has it back before anybody is told. The
 # writer is stopped in between: what it still waits for is sent again, and then
-# its last FLUSH.
+# its first and last FLUSH.
 check_reconnecting() {
 	fresh
 	serve reconnecting none
-	write_on "$SERVER_URI" --size 8m --sync flush:512
+	write_on "$SERVER_URI" --size 8m --sync flush:100000
 	under_acks 2000
 	power cut
 	kill "$WRITER_PID"
@@ -187,7 +187,7 @@ check_reconnecting() {
 	end_of_writer
 	expect_status 0
 	kill_server
-	judge reconnecting none flush:512
+	judge reconnecting none flush:100000
 	expect_verdict LOST TORN
 }
 
