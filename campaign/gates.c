@@ -29,6 +29,8 @@ static const char *gates_promise(const struct outcome *outcome,
 		return "no flush had completed before the cut";
 	if (sync == GATES_SYNC_FUA && outcome->writer.durable == 0)
 		return "no FUA write had completed before the cut";
+	if (outcome->writer.durable == 0)
+		return "no write had become durable before the cut";
 	return NULL;
 }
 

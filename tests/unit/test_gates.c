@@ -76,6 +76,18 @@ static void p9_no_flush_no_test(void **state)
 	assert_false(counts(&outcome, GATES_SYNC_FUA));
 }
 
+static void p9_a_flush_that_covered_nothing_is_no_test(void **state)
+{
+	struct outcome outcome = good_cycle(PLAN_ARM_TEST);
+
+	(void)state;
+	outcome.writer.durable = 0;
+	assert_void(&outcome, "durable");
+	outcome = good_cycle(PLAN_ARM_CONTROL);
+	outcome.writer.durable = 0;
+	assert_true(counts(&outcome, GATES_SYNC_FLUSH));
+}
+
 static void p9_nothing_in_flight_no_test(void **state)
 {
 	struct outcome outcome = good_cycle(PLAN_ARM_TEST);
@@ -132,6 +144,7 @@ int main(void)
 		cmocka_unit_test(a_good_cycle_counts_in_both_arms),
 		cmocka_unit_test(a_broken_cycle_counts_too),
 		cmocka_unit_test(p9_no_flush_no_test),
+		cmocka_unit_test(p9_a_flush_that_covered_nothing_is_no_test),
 		cmocka_unit_test(p9_nothing_in_flight_no_test),
 		cmocka_unit_test(p9_a_drive_that_stayed_was_not_cut),
 		cmocka_unit_test(p9_no_verdict_counts_for_nothing),
