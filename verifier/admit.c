@@ -245,6 +245,10 @@ int admit_ask_again(struct reader *reader, const struct run *run,
 	for (copy = 0; copy < 2 && result == 0; copy++) {
 		if (labels[copy].state != ADMIT_COPY_HUNG)
 			continue;
+		if (atomic_load(&reader->rig_error) != 0) {
+			labels[copy].state = ADMIT_COPY_UNJUDGED;
+			continue;
+		}
 		reader_ask_second(reader);
 		result = read_label(reader, run_label_offset(run, copy),
 				    &labels[copy], err);

@@ -65,7 +65,8 @@ int admit_read_labels(struct reader *reader, const struct run *run,
 
 /*
  * P9: asks the second question (reader.h) to a copy that did not answer the
- * first; what it answers now takes the place of its silence. -1: as above.
+ * first; what it answers now takes the place of its silence. Where the rig has
+ * failed nobody can ask, and it is unjudged. -1: as above.
  */
 int admit_ask_again(struct reader *reader, const struct run *run,
 		    struct admit_label labels[2], struct err *err);

@@ -192,19 +192,13 @@ static int scan_all(struct verify *verify, struct err *err)
 static int ask_labels_again(struct verify *verify, struct err *err)
 {
 	const struct run *run = &verify->result->run;
-	unsigned int copy;
 
 	note_stuck(verify);
-	if (verify->result->rig_error == 0) {
-		if (admit_ask_again(&verify->reader, run, verify->labels, err) <
-		    0)
-			return -1;
-		return admit_decide(run, &verify->drive, verify->labels, err);
-	}
-	for (copy = 0; copy < 2; copy++)
-		if (verify->labels[copy].state == ADMIT_COPY_HUNG)
-			verify->labels[copy].state = ADMIT_COPY_UNJUDGED;
-	return 0;
+	if (admit_ask_again(&verify->reader, run, verify->labels, err) < 0)
+		return -1;
+	if (verify->result->rig_error != 0)
+		return 0;
+	return admit_decide(run, &verify->drive, verify->labels, err);
 }
 
 /* A label that misses is a finding like any other, where the labels had been

@@ -169,7 +169,7 @@ check_retry() {
 	fresh
 	start_simdrive drive --size 18m --drain-ms 600000 --seed 1
 	PLUGIN=(nbd "socket=$SIM_SOCKET")
-	begin flush:100000 retry retry-delay=1
+	begin flush:32768 retry retry-delay=1
 	under_acks 5000
 	power cut
 	kill "$WRITER_PID"
@@ -177,7 +177,7 @@ check_retry() {
 	end_of_writer
 	expect_status 0
 	kill_server
-	judge retry flush:100000
+	judge retry flush:32768
 	expect_verdict LOST TORN
 	drive_stop
 }

@@ -179,7 +179,7 @@ check_nbd() {
 check_reconnecting() {
 	fresh
 	serve reconnecting none
-	write_on "$SERVER_URI" --size 8m --sync flush:100000
+	write_on "$SERVER_URI" --size 8m --sync flush:32768
 	under_acks 2000
 	power cut
 	kill "$WRITER_PID"
@@ -187,7 +187,7 @@ check_reconnecting() {
 	end_of_writer
 	expect_status 0
 	kill_server
-	judge reconnecting none flush:100000
+	judge reconnecting none flush:32768
 	expect_verdict LOST TORN
 }
 

@@ -6,6 +6,7 @@
  */
 #include "verifier/admit.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "common/base/err.h"
@@ -182,6 +183,17 @@ static void p4_a_label_that_keeps_silent_twice_is_hung(void **state)
 	assert_int_equal(ask_twice(2), ADMIT_COPY_HUNG);
 }
 
+static void p9_where_the_rig_failed_nobody_asks_again(void **state)
+{
+	(void)state;
+	scene.labels[1].state = ADMIT_COPY_HUNG;
+	atomic_store(&scene.reader.rig_error, ENOMEM);
+	assert_int_equal(admit_ask_again(&scene.reader, &scene.run,
+					 scene.labels, &scene.err),
+			 0);
+	assert_int_equal(scene.labels[1].state, ADMIT_COPY_UNJUDGED);
+}
+
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -192,6 +204,7 @@ int main(void)
 		ROW(p4_a_second_label_that_heals_is_a_finding),
 		ROW(p9_a_label_that_answers_at_last_is_a_change),
 		ROW(p4_a_label_that_keeps_silent_twice_is_hung),
+		ROW(p9_where_the_rig_failed_nobody_asks_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
