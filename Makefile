@@ -119,7 +119,8 @@ units: $(UNITS:%=$(BUILD)/tests/unit/%)
 SCRIPTS := $(sort $(wildcard tests/e2e/*.sh))
 E2E     := $(filter-out tests/e2e/lib.sh,$(SCRIPTS))
 again    = $(MAKE) --no-print-directory
-JOBS    ?= 2
+# Most tests wait more than they work.
+JOBS    ?= $(shell expr 2 \* $$(nproc))
 RUNNER  := BIN=$(BUILD) JOBS=$(JOBS) tests/run.sh
 
 check:

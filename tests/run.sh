@@ -52,14 +52,15 @@ tell_test() { # NUMBER TEST
 	esac
 }
 
-started=0 told=0
+started=0 told=0 running=0
 tests=("$@")
 while ((told < $#)); do
-	while ((started < $# && started - told < ${JOBS:-1})); do
+	while ((started < $# && running < ${JOBS:-1})); do
 		start_test $started "${tests[started]}"
-		started=$((started + 1))
+		started=$((started + 1)) running=$((running + 1))
 	done
 	wait -n
+	running=$((running - 1))
 	while [[ -s $logs/$told.end ]]; do
 		tell_test $told "${tests[told]}"
 		told=$((told + 1))

@@ -27,9 +27,12 @@ lib_undo=()
 status=0
 ACKLOG=$TMP/run.acklog
 
-# The number of a process that has ended may be somebody else's by now.
+# The number of a process that has ended may be somebody else's by now. A part of
+# this shell has the environment that the shell began with, but is its child.
 lib_is_ours() { # PID
-	grep -qzxF "PLUGPULL_TEST=$TMP" "/proc/$1/environ" 2>/dev/null
+	grep -qzxF "PLUGPULL_TEST=$TMP" "/proc/$1/environ" 2>/dev/null ||
+		grep -qxE "PPid:[[:space:]]*($$|$BASHPID)" \
+			"/proc/$1/status" 2>/dev/null
 }
 
 lib_end() {
