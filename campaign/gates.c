@@ -31,6 +31,10 @@ static const char *gates_promise(const struct outcome *outcome,
 		return "no FUA write had completed before the cut";
 	if (outcome->writer.durable == 0)
 		return "no write had become durable before the cut";
+	/* P11: what was acknowledged later convicts nobody. */
+	if (outcome->judged.verdict == OUTCOME_KEPT &&
+	    !outcome->judged.has_promise)
+		return "no write had been promised before the cut was asked";
 	return NULL;
 }
 

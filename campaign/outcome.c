@@ -53,6 +53,7 @@ static const struct outcome_number outcome_flags[] = {
 	NUMBER("was_loaded", was_loaded),
 	NUMBER("writer_known", writer.is_known),
 	NUMBER("saw_gone", writer.saw_gone),
+	NUMBER("cycle_promised", judged.has_promise),
 };
 
 struct outcome_text {
@@ -293,6 +294,8 @@ int outcome_read_verdict(struct outcome_judged *judged, const char *path,
 	judged->durable_log = outcome_get_number(object, "durable_log");
 	judged->completed_lost = outcome_get_number(object, "completed_lost");
 	judged->shadow_lost = outcome_get_number(object, "shadow_lost");
+	judged->has_promise =
+		json_is_true(json_object_get(object, "cycle_promised"));
 	json_decref(object);
 	return 0;
 }

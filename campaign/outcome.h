@@ -68,6 +68,7 @@ struct outcome_judged {
 	uint64_t durable_log;
 	uint64_t completed_lost; /* writes; breaks no promise, shows loss */
 	uint64_t shadow_lost;    /* writes promised behind "cut asked" */
+	bool has_promise;        /* a write of this cycle was promised before */
 };
 
 struct outcome {

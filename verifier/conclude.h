@@ -38,8 +38,9 @@ struct result {
 	uint32_t cycle; /* 0 unknown */
 	struct logpass log;
 	uint64_t durable_log, durable_media, durable_all;
-	uint64_t forgotten;  /* of the ledger */
-	bool was_promised;   /* anything at all */
+	uint64_t forgotten;    /* of the ledger */
+	bool was_promised;     /* anything at all */
+	bool was_promised_now; /* a write of the last cycle, firmly */
 	bool has_log_grown;  /* by a writer's words, while the drive was read */
 	char log_doubt[256]; /* what else became of it meanwhile; or "" */
 	bool is_cut_asked, is_cut_seen; /* in the log of this cycle (P11) */

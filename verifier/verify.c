@@ -304,6 +304,7 @@ static void look_at_log_again(struct verify *verify)
 static int judge_drive(struct verify *verify, struct err *err)
 {
 	struct result *result = verify->result;
+	const struct ackbody_cycle *now = ledger_cycle(verify->ledger);
 	uint16_t stream;
 
 	if (know_again(verify, err) < 0 || judge_promised(verify, err) < 0 ||
@@ -314,9 +315,14 @@ static int judge_drive(struct verify *verify, struct err *err)
 	result->read_bytes = atomic_load(&verify->reader.read_bytes);
 	if (result->read_bytes == 0)
 		findings_all_gone(&result->findings, &result->tally);
-	for (stream = 0; stream < result->run.streams; stream++)
+	for (stream = 0; stream < result->run.streams; stream++) {
 		result->durable_all +=
 			ledger_durable_count(verify->ledger, stream);
+		result->was_promised_now |=
+			now != NULL &&
+			ledger_durable_last(verify->ledger, stream) >=
+				now->first_sequence[stream];
+	}
 	result->durable_media = evidence_durable(verify->evidence);
 	result->forgotten = ledger_forgotten(verify->ledger);
 	result->dropped = evidence_dropped(verify->evidence);

@@ -174,6 +174,7 @@ static json_t *result_json(const struct result *result)
 	set(root, "cycle", number(result->cycle));
 	set(root, "bound", json_string(conclude_bound_word(result)));
 	set(root, "durable_log", number(result->durable_log));
+	set(root, "cycle_promised", json_boolean(result->was_promised_now));
 	set(root, "durable_media", number(result->durable_media));
 	set(root, "judged_writes", number(result->tally.judged_writes));
 	set_counts(root, &result->tally);

@@ -24,8 +24,7 @@ struct stream {
 };
 
 struct ledger {
-	bool has_run;
-	bool is_fill_doubted;
+	bool has_run, is_fill_doubted;
 	bool is_cut_asked, is_cut_seen, is_restored; /* in this cycle */
 	struct run run;
 	struct ackbody_cycle cycle; /* its number is 0 before the first */

@@ -35,7 +35,7 @@ SH
 script verifier <<SH
 while [[ \$# -gt 0 ]]; do [[ \$1 == --json ]] && json=\$2; shift; done
 verdict() {
-	echo "{\"verdict\":\"\$1\",\"reason\":\"\$2\",\"completed_lost\":4}" >"\$json"
+	echo "{\"verdict\":\"\$1\",\"reason\":\"\$2\",\"completed_lost\":4,\"cycle_promised\":true}" >"\$json"
 	exit "\$3"
 }
 [[ -e $TMP/drive ]] ||

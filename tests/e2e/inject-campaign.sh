@@ -21,8 +21,8 @@ erase = $SIM_URI
 [workload]
 sync = flush:8
 [cut]
-after_min = 20ms
-after_max = 30ms
+after_min = 250ms
+after_max = 300ms
 [power]
 outlet = sim:$SIM_CONTROL
 off_time = 0ms

@@ -40,7 +40,7 @@ table() {
 	case $1 in
 	linear) echo "0 $SECTORS linear $LOOP 0" ;;
 	writecache)
-		# All of the region fits into the cache, and time commits nothing.
+		# The region fits into the cache; time commits nothing.
 		echo "0 $SECTORS writecache s $(device_of "$NAME-origin")" \
 			"$(device_of "$NAME-cache") 4096 4" \
 			"autocommit_time 600000 autocommit_blocks 1000000"

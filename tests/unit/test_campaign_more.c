@@ -65,7 +65,9 @@ static void write_script(const char *name, const char *body)
 #define ACCOUNT                                                   \
 	"{\"writes\":9,\"issued\":9,\"durable\":3,\"flushes\":3," \
 	"\"in_flight\":2,\"gone\":true,\"error\":\"the drive went\"}"
-#define KEPT   "{\"verdict\":\"kept\",\"reason\":\"\",\"completed_lost\":4}"
+#define KEPT                                                          \
+	"{\"verdict\":\"kept\",\"reason\":\"\",\"completed_lost\":4," \
+	"\"cycle_promised\":true}"
 #define BROKEN "{\"verdict\":\"broken\",\"lost\":{\"atoms\":8}}"
 #define RUN    "run 000102030405060708090a0b0c0d0e0f"
 

@@ -23,6 +23,7 @@ static struct outcome good_cycle(enum plan_arm arm)
 	outcome.writer.is_known = true;
 	outcome.writer.saw_gone = true;
 	outcome.writer.in_flight = 32;
+	outcome.judged.has_promise = arm == PLAN_ARM_TEST;
 	outcome.writer.flushes = arm == PLAN_ARM_TEST ? 20 : 0;
 	outcome.writer.durable = arm == PLAN_ARM_TEST ? 640 : 0;
 	outcome.judged.verdict = OUTCOME_KEPT;
@@ -83,6 +84,11 @@ static void p9_a_flush_that_covered_nothing_is_no_test(void **state)
 	(void)state;
 	outcome.writer.durable = 0;
 	assert_void(&outcome, "durable");
+	outcome = good_cycle(PLAN_ARM_TEST);
+	outcome.judged.has_promise = false;
+	assert_void(&outcome, "promised before the cut was asked");
+	outcome.judged.verdict = OUTCOME_BROKEN;
+	assert_true(counts(&outcome, GATES_SYNC_FLUSH));
 	outcome = good_cycle(PLAN_ARM_CONTROL);
 	outcome.writer.durable = 0;
 	assert_true(counts(&outcome, GATES_SYNC_FLUSH));
