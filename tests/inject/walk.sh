@@ -5,7 +5,7 @@
 # one is twice as far. DENSE=1 takes the first 8, then every 7th, and behind 70 a
 # tenth more each time (OpenSSL's allocations are thousands); the soak does so.
 # Each point meets one fault of the list, in turn, where the kind is not decisive
-# (walk_all). FULL=1 lets every point meet every fault; COUNT ends a walk after
+# (walk_all). FULL=1 lets every point meet every fault; POINTS ends a walk after
 # so many points; VERBOSE=1 tells how many there were.
 # shellcheck shell=bash
 requires jq
@@ -158,7 +158,7 @@ walk_once() {
 		"$function"
 		is_met || break
 		points=$((points + 1)) last=$n
-		[[ -n ${COUNT-} ]] && ((points >= COUNT)) && break
+		[[ -n ${POINTS-} ]] && ((points >= POINTS)) && break
 		n=$(next_point "$n")
 	done
 	WALK_POINTS=$((WALK_POINTS + points))
