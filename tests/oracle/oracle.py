@@ -325,8 +325,8 @@ class Comparison:
         changed = self.judge and self.judge.unsettled or \
             self.told.get("changed") or self.told.get("unstable")
         if ours != theirs and not (changed and name.startswith((
-                "intact", "newer", "completed_lost", "shadow_lost",
-                "durable_media"))):
+                "intact", "newer", "unpromised", "completed_lost",
+                "shadow_lost", "durable_media"))):
             self.differences.append(f"{name}: the oracle says {ours}, the "
                                     f"verifier {theirs}")
 
