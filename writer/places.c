@@ -9,11 +9,15 @@
 #include "common/format/schedule.h"
 #include "common/target/target.h"
 
+#define AHEAD 8 /* slots looked up at once */
+
 struct places {
 	struct schedule schedule;
 	uint64_t first_slot; /* of the stream's share */
 	uint64_t next;       /* number */
 	uint64_t next_slot;
+	uint64_t ahead[AHEAD]; /* the stream's slots of `next` and on */
+	unsigned int ahead_at;
 	uint64_t pass_last; /* last number of the pass of `next` */
 	unsigned int older; /* writes of earlier passes in flight */
 	unsigned int depth;
@@ -25,8 +29,13 @@ struct places {
 
 static void locate_next(struct places *places)
 {
-	places->next_slot = places->first_slot +
-			    schedule_slot(&places->schedule, places->next);
+	if (places->ahead_at == AHEAD) {
+		schedule_slots(&places->schedule, places->next, AHEAD,
+			       places->ahead);
+		places->ahead_at = 0;
+	}
+	places->next_slot =
+		places->first_slot + places->ahead[places->ahead_at++];
 	if (places->next <= places->pass_last)
 		return;
 	/* A new pass: from here on a slot may be met for the second time. */
@@ -73,6 +82,7 @@ struct places *places_new(const struct run *run, uint16_t stream,
 	schedule_init(&places->schedule, run, stream);
 	places->first_slot = run_slots_per_stream(run) * stream;
 	places->next = first_sequence;
+	places->ahead_at = AHEAD;
 	places->pass_last =
 		((first_sequence - 1) / places->schedule.slots + 1) *
 		places->schedule.slots;

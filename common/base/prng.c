@@ -8,13 +8,6 @@ void prng_init(struct prng *prng, uint64_t seed)
 	prng->state = seed;
 }
 
-uint64_t prng_mix(uint64_t value)
-{
-	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9U;
-	value = (value ^ value >> 27) * 0x94d049bb133111ebU;
-	return value ^ value >> 31;
-}
-
 uint64_t prng_next(struct prng *prng)
 {
 	prng->state += 0x9e3779b97f4a7c15U;

@@ -20,6 +20,11 @@ uint64_t prng_next(struct prng *prng);
 /* Uniform in [0, LIMIT); LIMIT is at least 1. */
 uint64_t prng_below(struct prng *prng, uint64_t limit);
 
-uint64_t prng_mix(uint64_t value);
+static inline uint64_t prng_mix(uint64_t value)
+{
+	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9U;
+	value = (value ^ value >> 27) * 0x94d049bb133111ebU;
+	return value ^ value >> 31;
+}
 
 #endif

@@ -2,7 +2,6 @@
 #include "common/format/record.h"
 
 #include <assert.h>
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 #include <openssl/evp.h>
@@ -10,33 +9,28 @@
 #include "common/base/bytes.h"
 #include "common/base/crc32c.h"
 #include "common/base/err.h"
+#include "common/format/keystream.h"
 
 #define MAGIC      0x54415050U /* "PPAT" */
 #define VERSION    1
 #define CRC_AT     8
+#define OFFSET_AT  40
+#define INDEX_AT   48
 #define HEAD_BYTES 16 /* with the checksum; leaves whole words behind it */
 #define ATOMS_MAX  (RUN_BLOCK_BYTES_MAX / RUN_ATOM_BYTES)
 
-#define KEY_BYTES          16
-#define CIPHER_BLOCK_BYTES 16
-#define FILL_SPAN_BYTES    (1024U * 1024U) /* one counter space */
-#define FILL_STREAM        0xffffU         /* above every real stream */
-#define BATCH_ATOMS        32U             /* go through the cache at once */
+#define FILL_SPAN_BYTES (1024U * 1024U) /* one counter space */
+#define FILL_STREAM     0xffffU         /* above every real stream */
+#define BATCH_ATOMS     32U /* pass through the first cache at once */
 
 static_assert(ATOMS_MAX == 8192, "the limit in docs/FORMATS.md");
 static_assert(RUN_STREAMS_MAX < FILL_STREAM, "fill has a counter of its own");
+static_assert(RUN_ATOM_BYTES == KEYSTREAM_UNIT_BYTES, "an atom is a unit");
 
 struct record_cipher {
-	EVP_CIPHER_CTX *context;
+	struct keystream *keystream;
 	uint8_t run_id[RUN_ID_BYTES];
 	uint8_t scratch[BATCH_ATOMS * RUN_ATOM_BYTES];
-};
-
-/* Where in the keystream of the run an atom stands. */
-struct position {
-	uint64_t high;
-	uint16_t stream;
-	uint32_t block; /* counter, in units of CIPHER_BLOCK_BYTES */
 };
 
 static bool derive_key(const uint8_t run_id[RUN_ID_BYTES],
@@ -62,13 +56,14 @@ struct record_cipher *record_cipher_new(const uint8_t run_id[RUN_ID_BYTES],
 		return NULL;
 	}
 	memcpy(cipher->run_id, run_id, RUN_ID_BYTES);
-	cipher->context = EVP_CIPHER_CTX_new();
-	if (cipher->context == NULL || !derive_key(run_id, digest) ||
-	    EVP_EncryptInit_ex(cipher->context, EVP_aes_128_ecb(), NULL, digest,
-			       NULL) != 1 ||
-	    EVP_CIPHER_CTX_set_padding(cipher->context, 0) != 1) {
+	if (!derive_key(run_id, digest)) {
 		(void)err_set(err, "cannot set up the keystream: libcrypto "
-				   "offers no AES-128 or SHA-256");
+				   "offers no SHA-256");
+		record_cipher_free(cipher);
+		return NULL;
+	}
+	cipher->keystream = keystream_new(digest, err);
+	if (cipher->keystream == NULL) {
 		record_cipher_free(cipher);
 		return NULL;
 	}
@@ -79,68 +74,35 @@ void record_cipher_free(struct record_cipher *cipher)
 {
 	if (cipher == NULL)
 		return;
-	EVP_CIPHER_CTX_free(cipher->context);
+	keystream_free(cipher->keystream);
 	free(cipher);
 }
 
-static struct position position_in_write(uint64_t sequence, uint16_t stream,
-					 uint16_t index)
+static struct keystream_at position_in_write(uint64_t sequence, uint16_t stream,
+					     uint16_t index)
 {
-	return (struct position){
+	return (struct keystream_at){
 		.high = sequence,
-		.stream = stream,
-		.block =
-			index * (uint32_t)(RUN_ATOM_BYTES / CIPHER_BLOCK_BYTES),
+		.low = (uint64_t)stream << 48 |
+		       index * (RUN_ATOM_BYTES / KEYSTREAM_BLOCK_BYTES),
 	};
 }
 
-static struct position position_in_fill(uint64_t offset_bytes)
+static struct keystream_at position_in_fill(uint64_t offset_bytes)
 {
-	return (struct position){
+	return (struct keystream_at){
 		.high = offset_bytes / FILL_SPAN_BYTES,
-		.stream = FILL_STREAM,
-		.block = (uint32_t)(offset_bytes % FILL_SPAN_BYTES) /
-			 CIPHER_BLOCK_BYTES,
+		.low = (uint64_t)FILL_STREAM << 48 |
+		       offset_bytes % FILL_SPAN_BYTES / KEYSTREAM_BLOCK_BYTES,
 	};
 }
 
-/* The counter blocks of COUNT bytes of keystream. */
-static void put_counters(struct position at, uint8_t *buffer, size_t count)
+static struct keystream_at position_of(const struct record *record)
 {
-	uint64_t high = htobe64(at.high);
-	uint64_t low = (uint64_t)at.stream << 48 | at.block;
-
-	for (; count > 0; count -= CIPHER_BLOCK_BYTES) {
-		uint64_t last = htobe64(low++);
-
-		memcpy(buffer, &high, 8);
-		memcpy(buffer + 8, &last, 8);
-		buffer += CIPHER_BLOCK_BYTES;
-	}
-}
-
-/*
- * CTR keystream is its counters, encrypted: done here by hand, atoms of many
- * writes share a cipher call, and no call sets up a counter. With a key that
- * was taken and a valid length libcrypto has no reason left to refuse; if it
- * does, no atom may leave half built.
- */
-static void encrypt(struct record_cipher *cipher, uint8_t *counters,
-		    size_t count)
-{
-	int done = 0;
-
-	if (EVP_EncryptUpdate(cipher->context, counters, &done, counters,
-			      (int)count) != 1 ||
-	    done != (int)count)
-		abort();
-}
-
-static void keystream(struct record_cipher *cipher, struct position at,
-		      uint8_t *buffer, size_t count)
-{
-	put_counters(at, buffer, count);
-	encrypt(cipher, buffer, count);
+	if (record->sequence == 0)
+		return position_in_fill(record->offset_bytes);
+	return position_in_write(record->sequence, record->stream,
+				 record->index);
 }
 
 /* All but the checksum. */
@@ -153,8 +115,8 @@ static void put_header(uint8_t *atom, const struct record *record)
 	bytes_put32(atom + 12, record->cycle);
 	memcpy(atom + 16, record->run_id, RUN_ID_BYTES);
 	bytes_put64(atom + 32, record->sequence);
-	bytes_put64(atom + 40, record->offset_bytes);
-	bytes_put16(atom + 48, record->index);
+	bytes_put64(atom + OFFSET_AT, record->offset_bytes);
+	bytes_put16(atom + INDEX_AT, record->index);
 	bytes_put16(atom + 50, record->atoms);
 	bytes_put16(atom + 52, record->stream);
 	bytes_put16(atom + 54, 0);
@@ -163,29 +125,63 @@ static void put_header(uint8_t *atom, const struct record *record)
 	bytes_put64(atom + 72, record->issued_ns);
 }
 
-/* Lays the headers of COUNT atoms over their keystream: FIRST and those behind
- * it, whose index goes up by INDEX_STEP. */
-static void seal(uint8_t *atoms, const struct record *first, size_t count,
-		 uint16_t index_step)
+/* Lays headers over the keystream of COUNT atoms: RECORD's, whose offset and
+ * index go up. */
+static void put_headers(uint8_t *atoms, struct record *record, size_t count,
+			uint16_t index_step)
 {
-	struct record record = *first;
+	uint8_t header[RECORD_HEADER_BYTES];
 
-	while (count > 0) {
-		uint32_t crcs[BATCH_ATOMS] = {0};
-		size_t batch = count < BATCH_ATOMS ? count : BATCH_ATOMS;
+	put_header(header, record);
+	for (size_t i = 0; i < count; i++) {
+		uint8_t *atom = atoms + i * RUN_ATOM_BYTES;
 
-		for (size_t i = 0; i < batch; i++) {
-			put_header(atoms + i * RUN_ATOM_BYTES, &record);
-			record.offset_bytes += RUN_ATOM_BYTES;
-			record.index = (uint16_t)(record.index + index_step);
+		memcpy(atom, header, sizeof(header));
+		bytes_put64(atom + OFFSET_AT, record->offset_bytes);
+		bytes_put16(atom + INDEX_AT, record->index);
+		record->offset_bytes += RUN_ATOM_BYTES;
+		record->index = (uint16_t)(record->index + index_step);
+	}
+}
+
+static void put_checksums(uint8_t *atoms, size_t count, const uint32_t *crcs)
+{
+	for (size_t i = 0; i < count; i++)
+		bytes_put32(atoms + i * RUN_ATOM_BYTES + CRC_AT, crcs[i]);
+}
+
+/* Groups of atoms: while one gets its keystream, the one before it gets its
+ * checksums; both are in the first cache then. */
+static void build(struct record_cipher *cipher, struct record record,
+		  size_t count, uint16_t index_step, uint8_t *atoms)
+{
+	uint32_t crcs[KEYSTREAM_BESIDE];
+	size_t before = 0, group; /* atoms without a checksum yet */
+
+	for (; count > 0; count -= group, atoms += group * RUN_ATOM_BYTES) {
+		uint8_t *done = atoms - before * RUN_ATOM_BYTES;
+
+		group = count < KEYSTREAM_BESIDE ? count : KEYSTREAM_BESIDE;
+		if (before > 0 && group == KEYSTREAM_BESIDE) {
+			keystream_make_beside(cipher->keystream,
+					      position_of(&record), atoms, done,
+					      crcs);
+			put_checksums(done, before, crcs);
+			before = 0;
+		} else {
+			keystream_make(cipher->keystream, position_of(&record),
+				       atoms, group * RUN_ATOM_BYTES);
 		}
-		crc32c_extend_many(crcs, batch, atoms, RUN_ATOM_BYTES,
+		put_headers(atoms, &record, group, index_step);
+		before += group;
+	}
+	for (atoms -= before * RUN_ATOM_BYTES; before > 0; before -= group) {
+		group = before < KEYSTREAM_BESIDE ? before : KEYSTREAM_BESIDE;
+		memset(crcs, 0, sizeof(crcs));
+		crc32c_extend_many(crcs, group, atoms, RUN_ATOM_BYTES,
 				   RUN_ATOM_BYTES);
-		for (size_t i = 0; i < batch; i++)
-			bytes_put32(atoms + i * RUN_ATOM_BYTES + CRC_AT,
-				    crcs[i]);
-		atoms += batch * RUN_ATOM_BYTES;
-		count -= batch;
+		put_checksums(atoms, group, crcs);
+		atoms += group * RUN_ATOM_BYTES;
 	}
 }
 
@@ -196,9 +192,7 @@ void record_build(struct record_cipher *cipher, const struct record *write,
 	assert(write->atoms >= 1 && write->atoms <= ATOMS_MAX);
 	assert(memcmp(write->run_id, cipher->run_id, RUN_ID_BYTES) == 0);
 
-	keystream(cipher, position_in_write(write->sequence, write->stream, 0),
-		  buffer, (size_t)write->atoms * RUN_ATOM_BYTES);
-	seal(buffer, write, write->atoms, 1);
+	build(cipher, *write, write->atoms, 1, buffer);
 }
 
 /* W of generation 0 says "none yet": it proves nothing durable (P5). */
@@ -229,9 +223,7 @@ void record_build_fill(struct record_cipher *cipher, uint64_t offset_bytes,
 
 		if (span > count)
 			span = count;
-		keystream(cipher, position_in_fill(atom.offset_bytes), buffer,
-			  span * RUN_ATOM_BYTES);
-		seal(buffer, &atom, span, 0);
+		build(cipher, atom, span, 0, buffer);
 		buffer += span * RUN_ATOM_BYTES;
 		atom.offset_bytes += span * RUN_ATOM_BYTES;
 		count -= span;
@@ -243,8 +235,8 @@ static void get_header(const uint8_t *atom, struct record *record)
 	record->cycle = bytes_get32(atom + 12);
 	memcpy(record->run_id, atom + 16, RUN_ID_BYTES);
 	record->sequence = bytes_get64(atom + 32);
-	record->offset_bytes = bytes_get64(atom + 40);
-	record->index = bytes_get16(atom + 48);
+	record->offset_bytes = bytes_get64(atom + OFFSET_AT);
+	record->index = bytes_get16(atom + INDEX_AT);
 	record->atoms = bytes_get16(atom + 50);
 	record->stream = bytes_get16(atom + 52);
 	record->first_sequence = bytes_get64(atom + 56);
@@ -320,39 +312,26 @@ static enum record_state examine_header(const struct record_cipher *cipher,
 	return RECORD_GOOD;
 }
 
-static struct position position_of(const struct record *record)
-{
-	if (record->sequence == 0)
-		return position_in_fill(record->offset_bytes);
-	return position_in_write(record->sequence, record->stream,
-				 record->index);
-}
-
 /* Turns GOOD into CORRUPT where the content is not the keystream's. */
 static void compare_batch(struct record_cipher *cipher, const uint8_t *atoms,
 			  size_t count, enum record_state *states,
 			  const struct record *found)
 {
+	struct keystream_at at[BATCH_ATOMS];
+	const uint8_t *content = cipher->scratch + RECORD_HEADER_BYTES;
 	size_t used = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		if (states[i] != RECORD_GOOD)
-			continue;
-		put_counters(position_of(&found[i]), cipher->scratch + used,
-			     RUN_ATOM_BYTES);
-		used += RUN_ATOM_BYTES;
-	}
-	if (used > 0)
-		encrypt(cipher, cipher->scratch, used);
-	used = 0;
+	for (size_t i = 0; i < count; i++)
+		if (states[i] == RECORD_GOOD)
+			at[used++] = position_of(&found[i]);
+	keystream_make_units(cipher->keystream, at, used, cipher->scratch);
 	for (size_t i = 0; i < count; i++) {
 		if (states[i] != RECORD_GOOD)
 			continue;
 		if (memcmp(atoms + i * RUN_ATOM_BYTES + RECORD_HEADER_BYTES,
-			   cipher->scratch + used + RECORD_HEADER_BYTES,
-			   RUN_ATOM_BYTES - RECORD_HEADER_BYTES) != 0)
+			   content, RUN_ATOM_BYTES - RECORD_HEADER_BYTES) != 0)
 			states[i] = RECORD_CORRUPT;
-		used += RUN_ATOM_BYTES;
+		content += RUN_ATOM_BYTES;
 	}
 }
 

@@ -6,6 +6,7 @@
 #include "common/base/prng.h"
 
 #define ROUNDS 6U
+#define LANES  4U
 #define GOLDEN 0x9e3779b97f4a7c15U
 
 /* The key of one pass; round keys are counted up from it. */
@@ -108,6 +109,72 @@ uint64_t schedule_slot(const struct schedule *schedule, uint64_t sequence)
 
 	return slot_at(schedule, (sequence - 1) / schedule->slots,
 		       (sequence - 1) % schedule->slots);
+}
+
+/* As permute(), of several at once: a round waits for the one before it, and
+ * the processor works on the others meanwhile. */
+static void permute_lanes(const struct schedule *schedule, uint64_t key,
+			  uint64_t values[LANES])
+{
+	unsigned int bits = schedule->half_bits;
+	uint64_t mask = (1ULL << bits) - 1;
+	uint64_t left[LANES], right[LANES];
+
+#pragma GCC unroll 4
+	for (unsigned int i = 0; i < LANES; i++) {
+		left[i] = values[i] >> bits;
+		right[i] = values[i] & mask;
+	}
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+#pragma GCC unroll 4
+		for (unsigned int i = 0; i < LANES; i++) {
+			uint64_t next =
+				left[i] ^
+				(round_value(key, round, right[i]) & mask);
+
+			left[i] = right[i];
+			right[i] = next;
+		}
+	}
+#pragma GCC unroll 4
+	for (unsigned int i = 0; i < LANES; i++)
+		values[i] = left[i] << bits | right[i];
+}
+
+static void slots_of_pass(const struct schedule *schedule, uint64_t pass,
+			  uint64_t position, uint64_t slots[LANES])
+{
+	uint64_t key = pass_key(schedule, pass);
+
+	for (unsigned int i = 0; i < LANES; i++)
+		slots[i] = position + i;
+	permute_lanes(schedule, key, slots);
+	for (unsigned int i = 0; i < LANES; i++)
+		while (slots[i] >= schedule->slots)
+			slots[i] = permute(schedule, key, slots[i]);
+}
+
+void schedule_slots(const struct schedule *schedule, uint64_t first,
+		    unsigned int count, uint64_t *slots)
+{
+	assert(first >= 1);
+
+	while (count > 0) {
+		uint64_t pass = (first - 1) / schedule->slots;
+		uint64_t position = (first - 1) % schedule->slots;
+		unsigned int done = 1;
+
+		if (schedule->pattern == RUN_PATTERN_RANDOM && count >= LANES &&
+		    position + LANES <= schedule->slots) {
+			slots_of_pass(schedule, pass, position, slots);
+			done = LANES;
+		} else {
+			*slots = slot_at(schedule, pass, position);
+		}
+		first += done;
+		slots += done;
+		count -= done;
+	}
 }
 
 uint64_t schedule_newest(const struct schedule *schedule, uint64_t slot,

@@ -130,6 +130,24 @@ static void what_is_built_is_good(void **state)
 	}
 }
 
+/* Atoms are made in groups; the last one may be short. */
+static void every_length_is_good(void **state)
+{
+	struct bench *bench = *state;
+	struct record write = sample();
+
+	for (write.atoms = 1; write.atoms <= ROOM_ATOMS; write.atoms++) {
+		memset(bench->buffer, 0, sizeof(bench->buffer));
+		record_build(bench->cipher, &write, bench->buffer);
+		record_examine_many(bench->cipher, bench->buffer, ROOM_ATOMS,
+				    bench->states, bench->found);
+		for (uint16_t i = 0; i < ROOM_ATOMS; i++)
+			assert_int_equal(bench->states[i],
+					 i < write.atoms ? RECORD_GOOD
+							 : RECORD_BLANK);
+	}
+}
+
 static void the_longest_write_is_good(void **state)
 {
 	struct bench *bench = *state;
@@ -385,6 +403,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(atoms_are_the_golden_ones),
 		TEST(what_is_built_is_good),
+		TEST(every_length_is_good),
 		TEST(the_longest_write_is_good),
 		TEST(p5_fill_is_good_and_proves_nothing),
 		TEST(p8_any_damaged_bit_is_corrupt),

@@ -228,10 +228,40 @@ static void sequential_is_a_ring(void **state)
 	assert_int_equal(schedule_newest(&schedule, 4, 15), 15);
 }
 
+/* Also over the edges of passes, and where a pass is shorter than a step. */
+static void several_at_once_are_the_same(void **state)
+{
+	static const enum run_pattern patterns[] = {RUN_PATTERN_RANDOM,
+						    RUN_PATTERN_SEQUENTIAL};
+	uint64_t slots[19];
+
+	(void)state;
+	for (size_t i = 0; i < 2 * SIZES; i++) {
+		struct schedule schedule =
+			schedule_of(sizes[i / 2], patterns[i % 2], SEED + i, 2);
+		uint64_t first = 1;
+
+		while (first <= 3 * schedule.slots) {
+			unsigned int count = (unsigned int)(first * 7 % 20);
+
+			memset(slots, 0xff, sizeof(slots));
+			schedule_slots(&schedule, first, count, slots);
+			for (unsigned int k = 0; k < count; k++)
+				assert_true(
+					slots[k] ==
+					schedule_slot(&schedule, first + k));
+			for (unsigned int k = count; k < 19; k++)
+				assert_true(slots[k] == UINT64_MAX);
+			first += count + 1;
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(orders_are_the_golden_ones),
+		cmocka_unit_test(several_at_once_are_the_same),
 		cmocka_unit_test(every_pass_visits_every_slot_once),
 		cmocka_unit_test(p4_newest_is_what_a_table_would_say),
 		cmocka_unit_test(huge_regions_need_no_table),
