@@ -5,6 +5,8 @@
 # make soak        the long tables through the real programs
 # make torture     random configurations, judged by an independent oracle; COUNT, SEED
 # make mutants     small soundness bugs, one at a time, each must be caught
+# make bench       speed beside fio, dd and a bare loop; BENCH= goes to bench.py
+# make bench-check instructions per write against those on record
 # make tidy        format, sizes, include directions, promises, lists, man pages
 # make install     DESTDIR and PREFIX are honoured; make uninstall takes it back
 # make help        these lines
@@ -129,7 +131,7 @@ POINTS  ?= 1
 check:
 	@tests/deps.sh build check
 	@$(again) run-check
-run-check: all units replay $(BUILD)/inject.so
+run-check: all units replay $(BUILD)/inject.so benches
 	@$(RUNNER) unit $(UNITS:%=$(BUILD)/tests/unit/%)
 	@$(RUNNER) replay $(wildcard tests/fuzz/replay.sh)
 	@POINTS=$(POINTS) $(RUNNER) e2e $(E2E)
@@ -166,6 +168,24 @@ run-mutants:
 tidy:
 	@tests/deps.sh tidy
 	@tests/tidy/tidy.sh
+
+# ---- speed. BENCH= takes options of bench.py, and NAME=VALUE for single cells.
+BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
+.PHONY: benches bench run-bench bench-check run-bench-check
+benches: $(BENCHES)
+$(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(LIBCOMMON)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS_target) $(LIBS_net) $(LIBS_common) -o $@
+bench:
+	@tests/deps.sh build check bench
+	@$(again) run-bench
+run-bench: all benches
+	$(PYTHON) tests/bench/bench.py --bin $(BUILD) $(BENCH)
+bench-check:
+	@tests/deps.sh build bench
+	@$(again) run-bench-check
+run-bench-check: all
+	$(PYTHON) tests/bench/instructions.py --bin $(BUILD) --cc "$(CC)" $(BENCH)
 
 demo:
 	@tests/deps.sh build check

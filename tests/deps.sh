@@ -14,6 +14,8 @@ root="python3 fuse3 e2fsprogs xfsprogs btrfs-progs mount util-linux kmod udev
 tidy="clang-format-14 mandoc git"
 oracle="python3 python3-cryptography"
 clang="clang libclang-rt-14-dev"
+bench="python3 fio valgrind gnuplot-nox nbdkit libnbd-bin fuse3 e2fsprogs
+ mount util-linux"
 
 wanted=
 for group; do
@@ -24,6 +26,7 @@ for group; do
 	tidy) wanted+=" $tidy" ;;
 	clang) wanted+=" $clang" ;;
 	oracle) wanted+=" $oracle" ;;
+	bench) wanted+=" $bench" ;;
 	*)
 		echo "deps: no group named $group" >&2
 		exit 2
