@@ -414,7 +414,10 @@ void options_print_help(const struct option_page *page, FILE *to)
 		(void)fprintf(to, "\nExamples:\n");
 		print_indented(page->examples, to);
 	}
-	(void)fprintf(to, "\nMore: %s(1)\n", page->program);
+	if (page->more != NULL)
+		(void)fprintf(to, "\nMore: %s\n", page->more);
+	else
+		(void)fprintf(to, "\nMore: %s(1)\n", page->program);
 }
 
 void options_print_version(const struct option_page *page, FILE *to)

@@ -44,6 +44,7 @@ struct option_page {
 	const struct option_row *rows; /* ends with name == NULL */
 	const char *exit_status;       /* what follows "Exit status: " */
 	const char *examples;          /* lines */
+	const char *more; /* where to read on; NULL: the man page */
 };
 
 /*

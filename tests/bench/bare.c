@@ -437,6 +437,7 @@ static enum option_outcome parse(int argc, char **argv, struct plan *plan,
 		.rows = rows,
 		.exit_status = "0 measured, 2 anything else",
 		.examples = "bare -t /dev/shm/file -R 1s",
+		.more = "docs/PERFORMANCE.md",
 	};
 	enum option_outcome outcome;
 	int operands = 0;
