@@ -5,7 +5,7 @@
  *
  * It moves bytes and asks the run's log; the order of the protocol is the
  * session's. Nothing here waits. A turn goes: client_serve() for each,
- * runlog_commit() for each run, client_settle() for each (P2).
+ * runlog_commit_all() once, client_settle() for each (P2).
  */
 #ifndef COLLECTOR_CLIENT_H
 #define COLLECTOR_CLIENT_H

@@ -152,18 +152,6 @@ static void serve_clients(struct collector *collector)
 	}
 }
 
-static void commit_runs(struct collector *collector)
-{
-	struct runlog *runlog;
-	struct err err;
-
-	/* A failure is the run's; it said so itself, and client_settle() tells
-	 * everybody who is concerned. */
-	for (size_t i = 0;
-	     (runlog = runlog_at(collector->house.runlogs, i)) != NULL; i++)
-		(void)runlog_commit(collector->house.runlogs, runlog, &err);
-}
-
 static void settle_clients(struct collector *collector)
 {
 	uint64_t now_ns = clock_monotonic_ns();
@@ -199,7 +187,7 @@ static void probe_rivals(struct collector *collector)
 static void turn(struct collector *collector)
 {
 	serve_clients(collector);
-	commit_runs(collector);
+	runlog_commit_all(collector->house.runlogs);
 	settle_clients(collector);
 	probe_rivals(collector);
 }

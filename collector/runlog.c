@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/syncers.h"
 #include "common/ackfile/ackfile.h"
 #include "common/base/clock.h"
 #include "common/base/err.h"
@@ -38,6 +39,11 @@ struct runlog_set {
 	runlog_say *say;
 	size_t count;
 	struct runlog *runlogs[RUNLOG_MAX];
+	struct syncers *syncers;
+	struct syncers_job jobs[RUNLOG_MAX];
+	struct runlog *group_of; /* NULL: the group is empty */
+	uint32_t group_bytes;
+	uint8_t group[ACKLOG_PAYLOAD_MAX];
 };
 
 struct runlog_set *runlog_set_new(const char *dir, runlog_say *say,
@@ -51,15 +57,53 @@ struct runlog_set *runlog_set_new(const char *dir, runlog_say *say,
 	}
 	set->dir = dir;
 	set->say = say;
-	if (mkdir(dir, 0777) < 0 && errno != EEXIST)
+	if ((mkdir(dir, 0777) < 0 && errno != EEXIST) ||
+	    access(dir, R_OK | W_OK | X_OK) < 0) {
+		err_sys(err, errno, "cannot keep logs in %s", dir);
 		goto fail;
-	if (access(dir, R_OK | W_OK | X_OK) < 0)
+	}
+	set->syncers = syncers_new(err);
+	if (set->syncers == NULL)
 		goto fail;
 	return set;
 fail:
-	err_sys(err, errno, "cannot keep logs in %s", dir);
 	free(set);
 	return NULL;
+}
+
+static int die(struct runlog_set *set, struct runlog *runlog, struct err *err)
+{
+	char line[LINE_BYTES];
+	size_t length = strcspn(err->text, "\n"); /* a hint is not repeated */
+
+	if (!runlog->is_dead) {
+		runlog->is_dead = true;
+		(void)snprintf(runlog->reason.text, sizeof(runlog->reason.text),
+			       "%.*s; everything confirmed so far is safe",
+			       length > 400 ? 400 : (int)length, err->text);
+		(void)snprintf(line, sizeof(line), "run %s: %s", runlog->name,
+			       runlog->reason.text);
+		set->say(line);
+	}
+	*err = runlog->reason;
+	return -1;
+}
+
+/* Appends what was gathered. A failure is the end of the run it belongs to. */
+static void write_group(struct runlog_set *set)
+{
+	struct runlog *runlog = set->group_of;
+	struct err err;
+
+	if (runlog == NULL)
+		return;
+	set->group_of = NULL;
+	if (runlog->file == NULL)
+		runlog->file = ackfile_create(runlog->path, &err);
+	if (runlog->file == NULL ||
+	    ackfile_append(runlog->file, set->group, set->group_bytes,
+			   clock_wall_ns(), &err) < 0)
+		(void)die(set, runlog, &err);
 }
 
 static void close_runlog(struct runlog_set *set, struct runlog *runlog)
@@ -67,6 +111,8 @@ static void close_runlog(struct runlog_set *set, struct runlog *runlog)
 	char line[LINE_BYTES];
 	struct err err;
 
+	if (set->group_of == runlog)
+		write_group(set);
 	/* What was confirmed is durable already; this is only worth telling. */
 	if (ackfile_close(runlog->file, &err) < 0) {
 		(void)snprintf(line, sizeof(line), "run %s: %s", runlog->name,
@@ -86,12 +132,8 @@ void runlog_set_free(struct runlog_set *set)
 		close_runlog(set, set->runlogs[i]);
 		free(set->runlogs[i]);
 	}
+	syncers_free(set->syncers);
 	free(set);
-}
-
-struct runlog *runlog_at(const struct runlog_set *set, size_t i)
-{
-	return i < set->count ? set->runlogs[i] : NULL;
 }
 
 static struct runlog *find(const struct runlog_set *set,
@@ -110,24 +152,6 @@ static void forget(struct runlog_set *set, struct runlog *runlog)
 		if (set->runlogs[i] == runlog)
 			set->runlogs[i] = set->runlogs[--set->count];
 	free(runlog);
-}
-
-static int die(struct runlog_set *set, struct runlog *runlog, struct err *err)
-{
-	char line[LINE_BYTES];
-	size_t length = strcspn(err->text, "\n"); /* a hint is not repeated */
-
-	if (!runlog->is_dead) {
-		runlog->is_dead = true;
-		(void)snprintf(runlog->reason.text, sizeof(runlog->reason.text),
-			       "%.*s; everything confirmed so far is safe",
-			       length > 400 ? 400 : (int)length, err->text);
-		(void)snprintf(line, sizeof(line), "run %s: %s", runlog->name,
-			       runlog->reason.text);
-		set->say(line);
-	}
-	*err = runlog->reason;
-	return -1;
 }
 
 /* Opens the log with what is in it; ackfile_resume() makes all of it durable
@@ -353,66 +377,70 @@ static int try_bodies(struct runlog *runlog, const uint8_t *payload,
 	return result;
 }
 
-/* The ledger has seen part of a payload that is not in the log: it is built
- * again from the log, so that it says what the log says and no more. */
-static int rebuild(struct runlog_set *set, struct runlog *runlog,
-		   struct err *err)
+void runlog_commit_all(struct runlog_set *set)
 {
-	bool is_stored_run = runlog->file != NULL;
+	struct runlog *dirty[RUNLOG_MAX];
+	size_t count = 0;
 
-	if (runlog_commit(set, runlog, err) < 0)
-		return -1;
-	close_runlog(set, runlog);
-	if (is_stored_run)
-		return load(set, runlog, err);
-	runlog->ledger = ledger_new(err);
-	return runlog->ledger == NULL ? -1 : 0;
+	write_group(set);
+	for (size_t i = 0; i < set->count; i++) {
+		struct runlog *runlog = set->runlogs[i];
+
+		if (!runlog->is_dirty || runlog->is_dead)
+			continue;
+		dirty[count] = runlog;
+		set->jobs[count++].file = runlog->file;
+	}
+	syncers_run(set->syncers, set->jobs, count);
+	for (size_t i = 0; i < count; i++) {
+		if (set->jobs[i].result < 0)
+			(void)die(set, dirty[i], &set->jobs[i].err);
+		else
+			dirty[i]->is_dirty = false;
+	}
 }
 
-static int write_payload(struct runlog *runlog, const uint8_t *payload,
-			 uint32_t length, struct err *err)
+/* The ledger has seen part of a payload that is not in the log: it is built
+ * again from the log, so that it says what the log says and no more. */
+static void rebuild(struct runlog_set *set, struct runlog *runlog)
 {
-	if (runlog->file == NULL) {
-		runlog->file = ackfile_create(runlog->path, err);
-		if (runlog->file == NULL)
-			return -1;
-	}
-	runlog->is_dirty = true;
-	return ackfile_append(runlog->file, payload, length, clock_wall_ns(),
-			      err);
+	bool is_stored_run;
+	struct err err;
+
+	runlog_commit_all(set);
+	if (runlog->is_dead)
+		return;
+	is_stored_run = runlog->file != NULL;
+	close_runlog(set, runlog);
+	if (is_stored_run && load(set, runlog, &err) < 0)
+		(void)die(set, runlog, &err);
+	if (is_stored_run)
+		return;
+	runlog->ledger = ledger_new(&err);
+	if (runlog->ledger == NULL)
+		(void)die(set, runlog, &err);
 }
 
 int runlog_append(struct runlog_set *set, struct runlog *runlog,
 		  const uint8_t *payload, uint32_t length, struct err *err)
 {
-	struct err trouble;
-
+	if (!runlog->is_dead && try_bodies(runlog, payload, length, err) < 0) {
+		rebuild(set, runlog);
+		return -1;
+	}
+	if (set->group_of != runlog ||
+	    length > sizeof(set->group) - set->group_bytes)
+		write_group(set);
 	if (runlog->is_dead) {
 		*err = runlog->reason;
 		return -1;
 	}
-	if (try_bodies(runlog, payload, length, err) < 0) {
-		if (rebuild(set, runlog, &trouble) < 0)
-			(void)die(set, runlog, &trouble);
-		return -1;
-	}
-	if (write_payload(runlog, payload, length, err) < 0)
-		return die(set, runlog, err);
-	return 0;
-}
-
-int runlog_commit(struct runlog_set *set, struct runlog *runlog,
-		  struct err *err)
-{
-	if (runlog->is_dead) {
-		*err = runlog->reason;
-		return -1;
-	}
-	if (!runlog->is_dirty)
-		return 0;
-	if (ackfile_sync(runlog->file, err) < 0)
-		return die(set, runlog, err);
-	runlog->is_dirty = false;
+	if (set->group_of == NULL)
+		set->group_bytes = 0;
+	memcpy(set->group + set->group_bytes, payload, length);
+	set->group_bytes += length;
+	set->group_of = runlog;
+	runlog->is_dirty = true;
 	return 0;
 }
 

@@ -5,8 +5,9 @@
  *
  * A statement is tried against the run's ledger before it is appended, so that
  * no log ever holds what cannot be true (P9), and counts as safe only after
- * runlog_commit() (P2). A log that could not be written is dead: it takes no
- * more, and the next claim of its run opens and repairs the file afresh.
+ * runlog_commit_all() (P2). What a run is told between two commits becomes one
+ * frame. A log that could not be written is dead: it takes no more, and the
+ * next claim of its run opens and repairs the file afresh.
  */
 #ifndef COLLECTOR_RUNLOG_H
 #define COLLECTOR_RUNLOG_H
@@ -31,9 +32,6 @@ struct runlog_set *runlog_set_new(const char *dir, runlog_say *say,
 				  struct err *err);
 void runlog_set_free(struct runlog_set *set); /* NULL is allowed */
 
-/* The I-th run in use, or NULL behind the last. */
-struct runlog *runlog_at(const struct runlog_set *set, size_t i);
-
 /*
  * Takes a place at the run that HELLO names: opens and repairs its log if
  * nobody had it open. NULL with the reason to refuse, or with *IS_BUSY true
@@ -51,14 +49,15 @@ void runlog_fill_welcome(const struct runlog *runlog, enum ackproto_mode mode,
 			 struct ackproto_welcome *welcome);
 
 /*
- * Tries every body, then appends the payload. -1: nothing of it is in the log;
- * either it cannot be true and the run goes on without it, or the run is dead.
+ * Tries every body, then puts the payload into the run's next frame. -1:
+ * nothing of it will be in the log; either it cannot be true and the run goes
+ * on without it, or the run is dead.
  */
 int runlog_append(struct runlog_set *set, struct runlog *runlog,
 		  const uint8_t *payload, uint32_t length, struct err *err);
-/* Makes everything appended durable; nothing to do is no failure. */
-int runlog_commit(struct runlog_set *set, struct runlog *runlog,
-		  struct err *err);
+/* Makes everything appended to any run durable. A run for which that fails is
+ * dead from then on, and no other. */
+void runlog_commit_all(struct runlog_set *set);
 
 bool runlog_is_dead(const struct runlog *runlog);
 const char *runlog_reason(const struct runlog *runlog); /* why it is dead */

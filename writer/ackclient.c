@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every tick (1 ms) the thread empties the rings into the store, gives out
- * payloads and takes confirmations. The tick groups acknowledgements and costs
- * the streams nothing: they are never waited for and never wake anybody.
+ * The thread empties the rings into the store, gives out payloads and takes
+ * confirmations. What becomes durable while it sleeps wakes it, so that the
+ * acknowledgement is on its way at once. What comes soon behind one that has
+ * left is grouped: it waits for that one's confirmation, since a log that is
+ * being synced takes nothing else, or for PACE_FLYING_NS where the answer has a
+ * long way. That bounds what a fast drive costs; the streams wait for nothing.
  */
 #include "writer/ackclient.h"
 
@@ -16,12 +19,15 @@
 
 #include "common/base/clock.h"
 #include "common/base/err.h"
+#include "writer/ackbell.h"
 #include "writer/acklink.h"
 #include "writer/ackring.h"
 #include "writer/ackstore.h"
 #include "writer/wstop.h"
 
-#define TICK_NS          CLOCK_NS_PER_MS
+#define PACE_NS          (CLOCK_NS_PER_MS / 4) /* from payload to payload */
+#define PACE_FLYING_NS   CLOCK_NS_PER_MS       /* while one is unconfirmed */
+#define TICK_NS          CLOCK_NS_PER_MS       /* where nobody rings */
 #define BACKOFF_FIRST_MS 100
 #define BACKOFF_LAST_MS  2000
 #define RECONNECT_MS     5000 /* one attempt */
@@ -31,6 +37,8 @@
 struct ackclient {
 	struct ackclient_setup setup;
 	struct acklink *link;
+	struct ackbell *bell;
+	uint64_t given_ns; /* when a payload left last */
 	uint16_t streams;
 	bool is_started;
 	pthread_t thread;
@@ -104,17 +112,22 @@ static bool pack_body(struct ackclient *client, uint16_t stream)
 	}
 	if (!ackstore_add(client->store, body))
 		return false;
+	for (size_t i = 0; body->type == ACKBODY_DURABLE && i < used; i++)
+		ackstore_mark(client->store,
+			      ackring_peek(ring, i)->completed_ns);
 	ackring_pop(ring, used);
 	return true;
 }
 
 /* With the mutex held: it is also what makes the rings have one popper. */
-static void drain_rings(struct ackclient *client)
+static bool drain_rings(struct ackclient *client)
 {
+	bool is_moved = false;
+
 	for (uint16_t i = 0; i < client->streams; i++)
-		for (int n = 0; n < ACKRING_PLACES; n++)
-			if (!pack_body(client, i))
-				break;
+		for (int n = 0; n < ACKRING_PLACES && pack_body(client, i); n++)
+			is_moved = true;
+	return is_moved;
 }
 
 static void publish(struct ackclient *client)
@@ -157,15 +170,23 @@ static void fail(struct ackclient *client, const struct err *err)
 	wstop_fail(client->setup.stop, err, false);
 }
 
+static bool gather(struct ackclient *client)
+{
+	bool is_moved = false;
+
+	pthread_mutex_lock(&client->mutex);
+	is_moved = drain_rings(client);
+	pthread_mutex_unlock(&client->mutex);
+	return is_moved;
+}
+
 /* The streams go on meanwhile; what they say is gathered. */
 static void wait_gathering(struct ackclient *client, uint64_t wait_ms)
 {
 	uint64_t until_ns = clock_monotonic_ns() + wait_ms * CLOCK_NS_PER_MS;
 
 	do {
-		pthread_mutex_lock(&client->mutex);
-		drain_rings(client);
-		pthread_mutex_unlock(&client->mutex);
+		(void)gather(client);
 		clock_sleep_ms(RECOVER_TICK_MS);
 	} while (clock_monotonic_ns() < until_ns &&
 		 !atomic_load(&client->is_ending));
@@ -232,6 +253,53 @@ static int recover(struct ackclient *client, struct err *err)
 	return 0;
 }
 
+/* Nothing is given out before. */
+static uint64_t next_ns(struct ackclient *client)
+{
+	bool is_flying = false;
+
+	pthread_mutex_lock(&client->mutex);
+	is_flying = ackstore_is_flying(client->store);
+	pthread_mutex_unlock(&client->mutex);
+	return client->given_ns + (is_flying ? PACE_FLYING_NS : PACE_NS);
+}
+
+/* Waits for a confirmation; for the bell, too, where something may be given. */
+static int take(struct ackclient *client, struct err *err)
+{
+	struct acklink_wait wait = {next_ns(client), -1};
+	uint64_t now_ns = clock_monotonic_ns();
+	bool is_paced = now_ns < wait.deadline_ns;
+	int status = 0;
+
+	if (!is_paced) {
+		ackbell_arm(client->bell);
+		wait.wake_fd = ackbell_fd(client->bell);
+		wait.deadline_ns = now_ns + TICK_NS;
+	}
+	/* What was said before the bell was armed did not ring it. */
+	if (is_paced || !gather(client))
+		status = acklink_take(client->link, client->store,
+				      &client->mutex, &wait, err);
+	if (!is_paced)
+		ackbell_disarm(client->bell);
+	return status;
+}
+
+static int turn(struct ackclient *client, struct err *err)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	int given = 0;
+
+	(void)gather(client);
+	if (now_ns >= next_ns(client))
+		given = acklink_give(client->link, client->store,
+				     &client->mutex, err);
+	if (given > 0)
+		client->given_ns = now_ns;
+	return given < 0 ? -1 : take(client, err);
+}
+
 static void *ackclient_main(void *argument)
 {
 	struct ackclient *client = argument;
@@ -239,14 +307,7 @@ static void *ackclient_main(void *argument)
 
 	atomic_store(&client->progress_ns, clock_monotonic_ns());
 	while (!atomic_load(&client->is_ending)) {
-		uint64_t deadline_ns = clock_monotonic_ns() + TICK_NS;
-
-		pthread_mutex_lock(&client->mutex);
-		drain_rings(client);
-		pthread_mutex_unlock(&client->mutex);
-		if (acklink_pump(client->link, client->store, &client->mutex,
-				 deadline_ns, &err) < 0 &&
-		    recover(client, &err) < 0) {
+		if (turn(client, &err) < 0 && recover(client, &err) < 0) {
 			if (!atomic_load(&client->is_ending))
 				fail(client, &err);
 			break;
@@ -270,8 +331,11 @@ struct ackclient *ackclient_open(const struct ackclient_setup *setup,
 	pthread_mutex_init(&client->mutex, NULL);
 	client->store = ackstore_new(err);
 	if (client->store)
+		client->bell = ackbell_new(err);
+	if (client->bell)
 		client->link = acklink_open(setup, before, err);
 	if (!client->link) {
+		ackbell_free(client->bell);
 		ackstore_free(client->store);
 		free(client);
 		return NULL;
@@ -286,7 +350,7 @@ int ackclient_start(struct ackclient *client, uint16_t streams, struct err *err)
 	assert(streams >= 1 && streams <= RUN_STREAMS_MAX);
 	client->streams = streams;
 	for (uint16_t i = 0; i < streams; i++) {
-		client->rings[i] = ackring_new(err);
+		client->rings[i] = ackring_new(client->bell, err);
 		if (!client->rings[i])
 			return -1;
 	}
@@ -323,6 +387,7 @@ int ackclient_say(struct ackclient *client, const struct ackbody *body,
 		drain_rings(client);
 		is_added = ackstore_add(client->store, body);
 		pthread_mutex_unlock(&client->mutex);
+		ackbell_ring(client->bell);
 		if (!is_added)
 			clock_sleep_ms(1);
 	}
@@ -370,6 +435,13 @@ uint64_t ackclient_confirmed_ns(struct ackclient *client)
 	return atomic_load(&client->confirmed_ns);
 }
 
+void ackclient_latency(struct ackclient *client, struct histogram *latency)
+{
+	pthread_mutex_lock(&client->mutex);
+	*latency = *ackstore_latency(client->store);
+	pthread_mutex_unlock(&client->mutex);
+}
+
 int ackclient_close(struct ackclient *client, struct err *err)
 {
 	int status = 0;
@@ -377,11 +449,13 @@ int ackclient_close(struct ackclient *client, struct err *err)
 	if (!client)
 		return 0;
 	atomic_store(&client->is_ending, true);
+	ackbell_ring(client->bell);
 	if (client->is_started)
 		pthread_join(client->thread, NULL);
 	status = acklink_close(client->link, err);
 	for (uint16_t i = 0; i < client->streams; i++)
 		ackring_free(client->rings[i]);
+	ackbell_free(client->bell);
 	ackstore_free(client->store);
 	pthread_mutex_destroy(&client->mutex);
 	free(client);

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/histogram.h"
 #include "common/format/ackbody.h"
 #include "common/format/run.h"
 
@@ -72,6 +73,9 @@ uint64_t ackclient_reserved(struct ackclient *client, uint16_t stream);
 uint64_t ackclient_confirmed_writes(struct ackclient *client);
 /* Monotonic time of the last confirmation; 0 if there was none. */
 uint64_t ackclient_confirmed_ns(struct ackclient *client);
+/* From the moment something was durable (P1) until its confirmation was here:
+ * what is lost in between is known by media proof only (P5). */
+void ackclient_latency(struct ackclient *client, struct histogram *latency);
 
 /* Ends the thread and closes; does not wait for confirmations. -1 where
  * closing the log file failed. NULL is allowed. */

@@ -2,6 +2,7 @@
 #include "writer/acklink.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -146,46 +147,51 @@ static void mark_sent(struct ackstore *store, pthread_mutex_t *mutex)
 	pthread_mutex_unlock(mutex);
 }
 
-static int pump_file(struct acklink *link, struct ackstore *store,
+static int give_file(struct acklink *link, struct ackstore *store,
 		     pthread_mutex_t *mutex, struct err *err)
 {
 	const uint8_t *payload = NULL;
 	uint32_t length = 0;
-	bool is_appended = false;
+	int given = 0;
 
 	while ((payload = next_payload(store, mutex, &length))) {
 		if (ackfile_append(link->file, payload, length, clock_wall_ns(),
 				   err) < 0)
 			return -1;
 		mark_sent(store, mutex);
-		is_appended = true;
+		given = 1;
 	}
-	if (!is_appended)
+	if (!given)
 		return 0;
 	if (ackfile_sync(link->file, err) < 0)
 		return -1;
 	pthread_mutex_lock(mutex);
-	ackstore_confirm_sent(store); /* P2: it is in the log now */
+	/* P2: it is in the log now */
+	ackstore_confirm_sent(store, clock_monotonic_ns());
 	pthread_mutex_unlock(mutex);
-	return 0;
+	return 1;
 }
 
-static int send_payloads(struct acklink *link, struct ackstore *store,
-			 pthread_mutex_t *mutex, struct err *err)
+static int give_wire(struct acklink *link, struct ackstore *store,
+		     pthread_mutex_t *mutex, struct err *err)
 {
 	const uint8_t *payload = NULL;
 	uint64_t number = 0;
 	uint32_t length = 0;
+	int given = 0;
 
 	while ((payload = next_payload(store, mutex, &length))) {
 		int sent =
 			ackwire_send(link->wire, payload, length, &number, err);
 
-		if (sent <= 0)
-			return sent;
+		if (sent < 0)
+			return -1;
+		if (sent == 0)
+			break;
 		mark_sent(store, mutex);
+		given = 1;
 	}
-	return 0;
+	return given;
 }
 
 /* 1: not silent for too long. */
@@ -203,20 +209,22 @@ static int check_heard(struct acklink *link, bool is_flying, bool is_heard,
 		       (unsigned long long)link->silence_ms);
 }
 
-static int receive(struct acklink *link, struct ackstore *store,
-		   pthread_mutex_t *mutex, uint64_t deadline_ns,
-		   struct err *err)
+static int take_wire(struct acklink *link, struct ackstore *store,
+		     pthread_mutex_t *mutex, const struct acklink_wait *wait,
+		     struct err *err)
 {
 	uint64_t confirmed = 0;
 	bool is_flying = false;
 	bool is_possible = true;
-	int got = ackwire_receive(link->wire, &confirmed, -1, deadline_ns, err);
+	int got = ackwire_receive(link->wire, &confirmed, wait->wake_fd,
+				  wait->deadline_ns, err);
 
 	if (got < 0)
 		return -1;
 	pthread_mutex_lock(mutex);
 	if (got > 0)
-		is_possible = ackstore_confirm(store, confirmed);
+		is_possible = ackstore_confirm(store, confirmed,
+					       clock_monotonic_ns());
 	is_flying = ackstore_is_flying(store);
 	pthread_mutex_unlock(mutex);
 	if (!is_possible)
@@ -226,22 +234,30 @@ static int receive(struct acklink *link, struct ackstore *store,
 	return check_heard(link, is_flying, got > 0, err);
 }
 
-int acklink_pump(struct acklink *link, struct ackstore *store,
-		 pthread_mutex_t *mutex, uint64_t deadline_ns, struct err *err)
+/* A file has confirmed already: only time or the bell can end this. */
+static int take_file(const struct acklink_wait *wait, struct err *err)
 {
-	if (link->file) {
-		if (pump_file(link, store, mutex, err) < 0)
-			return -1;
-		clock_sleep_ms((uint64_t)clock_until_ms(deadline_ns));
-		return 0;
-	}
-	if (send_payloads(link, store, mutex, err) < 0)
-		return -1;
-	do {
-		if (receive(link, store, mutex, deadline_ns, err) < 0)
-			return -1;
-	} while (clock_monotonic_ns() < deadline_ns);
+	struct pollfd entry = {.fd = wait->wake_fd, .events = POLLIN};
+	struct timespec left = clock_until(wait->deadline_ns);
+
+	if (ppoll(&entry, 1, &left, NULL) < 0 && errno != EINTR)
+		return err_sys(err, errno, "cannot wait for acknowledgements");
 	return 0;
+}
+
+int acklink_give(struct acklink *link, struct ackstore *store,
+		 pthread_mutex_t *mutex, struct err *err)
+{
+	return link->file ? give_file(link, store, mutex, err)
+			  : give_wire(link, store, mutex, err);
+}
+
+int acklink_take(struct acklink *link, struct ackstore *store,
+		 pthread_mutex_t *mutex, const struct acklink_wait *wait,
+		 struct err *err)
+{
+	return link->file ? take_file(wait, err)
+			  : take_wire(link, store, mutex, wait, err);
 }
 
 bool acklink_can_reopen(const struct acklink *link)

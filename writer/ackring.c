@@ -7,25 +7,30 @@
 #include <stdlib.h>
 
 #include "common/base/err.h"
+#include "writer/ackbell.h"
 
 #define RING_MASK (ACKRING_PLACES - 1)
 
 static_assert((ACKRING_PLACES & RING_MASK) == 0, "a power of two");
 
 struct ackring {
+	struct ackbell *bell;
 	atomic_size_t pushed;
 	char apart[64]; /* the two counters are not to share a cache line */
 	atomic_size_t popped;
 	struct ackring_item items[ACKRING_PLACES];
 };
 
-struct ackring *ackring_new(struct err *err)
+struct ackring *ackring_new(struct ackbell *bell, struct err *err)
 {
 	struct ackring *ring = calloc(1, sizeof(*ring));
 
-	if (!ring)
+	if (!ring) {
 		err_sys(err, ENOMEM,
 			"cannot make a queue for acknowledgements");
+		return NULL;
+	}
+	ring->bell = bell;
 	return ring;
 }
 
@@ -52,6 +57,8 @@ void ackring_push(struct ackring *ring, const struct ackring_item *item)
 	assert(ackring_has_room(ring));
 	ring->items[pushed & RING_MASK] = *item;
 	atomic_store_explicit(&ring->pushed, pushed + 1, memory_order_release);
+	if (item->type != ACKBODY_COMPLETED)
+		ackbell_ring(ring->bell);
 }
 
 const struct ackring_item *ackring_peek(struct ackring *ring, size_t ahead)

@@ -16,6 +16,7 @@
 
 #include "common/format/ackbody.h"
 
+struct ackbell;
 struct err;
 struct ackring;
 
@@ -28,7 +29,9 @@ struct ackring_item {
 	struct ackbody_range range; /* RESERVE: only last counts */
 };
 
-struct ackring *ackring_new(struct err *err);
+/* BELL is rung for what has to be in the log soon: promises and reservations.
+ * It outlives the ring. */
+struct ackring *ackring_new(struct ackbell *bell, struct err *err);
 void ackring_free(struct ackring *ring);
 
 /* The stream's side. */

@@ -13,6 +13,8 @@ struct payload {
 	uint32_t length;
 	uint64_t writes; /* that its DURABLE bodies promise */
 	uint64_t reserved[RUN_STREAMS_MAX];
+	unsigned int marks;
+	uint64_t durable_ns[ACKSTORE_MARKS_MAX];
 	uint8_t bytes[ACKPROTO_PAYLOAD_MAX];
 };
 
@@ -25,6 +27,7 @@ struct ackstore {
 	uint64_t base; /* payload number 1 of this connection is `base` */
 	uint64_t confirmed_writes;
 	uint64_t reserved[RUN_STREAMS_MAX];
+	struct histogram latency;
 	struct payload payloads[ACKSTORE_PAYLOADS];
 };
 
@@ -43,6 +46,7 @@ static bool open_next(struct ackstore *store)
 	payload = payload_of(store, store->open);
 	payload->length = 0;
 	payload->writes = 0;
+	payload->marks = 0;
 	memset(payload->reserved, 0, sizeof(payload->reserved));
 	return true;
 }
@@ -58,7 +62,7 @@ static void note_content(struct payload *payload, const struct ackbody *body)
 				   body->ranges.ranges[i].first + 1;
 }
 
-static void confirm_one(struct ackstore *store)
+static void confirm_one(struct ackstore *store, uint64_t now_ns)
 {
 	const struct payload *payload = payload_of(store, store->confirmed);
 
@@ -66,6 +70,11 @@ static void confirm_one(struct ackstore *store)
 	for (unsigned int i = 0; i < RUN_STREAMS_MAX; i++)
 		if (payload->reserved[i] > store->reserved[i])
 			store->reserved[i] = payload->reserved[i];
+	for (unsigned int i = 0; i < payload->marks; i++)
+		histogram_add(&store->latency,
+			      now_ns > payload->durable_ns[i]
+				      ? now_ns - payload->durable_ns[i]
+				      : 0);
 	store->confirmed++;
 }
 
@@ -103,6 +112,18 @@ bool ackstore_add(struct ackstore *store, const struct ackbody *body)
 	return true;
 }
 
+/* Many ranges of one flush became durable at one moment. */
+void ackstore_mark(struct ackstore *store, uint64_t durable_ns)
+{
+	struct payload *payload = payload_of(store, store->open);
+
+	if (payload->marks == ACKSTORE_MARKS_MAX ||
+	    (payload->marks > 0 &&
+	     payload->durable_ns[payload->marks - 1] == durable_ns))
+		return;
+	payload->durable_ns[payload->marks++] = durable_ns;
+}
+
 const uint8_t *ackstore_next(struct ackstore *store, uint32_t *length)
 {
 	struct payload *payload = payload_of(store, store->sent);
@@ -123,19 +144,19 @@ void ackstore_sent(struct ackstore *store)
 	store->sent++;
 }
 
-bool ackstore_confirm(struct ackstore *store, uint64_t number)
+bool ackstore_confirm(struct ackstore *store, uint64_t number, uint64_t now_ns)
 {
 	if (number > store->sent - store->base)
 		return false;
 	while (store->confirmed < store->base + number)
-		confirm_one(store);
+		confirm_one(store, now_ns);
 	return true;
 }
 
-void ackstore_confirm_sent(struct ackstore *store)
+void ackstore_confirm_sent(struct ackstore *store, uint64_t now_ns)
 {
 	while (store->confirmed < store->sent)
-		confirm_one(store);
+		confirm_one(store, now_ns);
 }
 
 void ackstore_rewind(struct ackstore *store)
@@ -168,4 +189,9 @@ uint64_t ackstore_reserved(const struct ackstore *store, uint16_t stream)
 uint64_t ackstore_confirmed_writes(const struct ackstore *store)
 {
 	return store->confirmed_writes;
+}
+
+const struct histogram *ackstore_latency(const struct ackstore *store)
+{
+	return &store->latency;
 }

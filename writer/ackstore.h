@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/histogram.h"
 #include "common/format/ackbody.h"
 
 struct err;
@@ -22,12 +23,17 @@ struct ackstore;
 #define ACKSTORE_PAYLOADS 64 /* of ACKPROTO_PAYLOAD_MAX bytes each */
 /* Given out and not confirmed at most; the rest gathers into full payloads. */
 #define ACKSTORE_FLYING_MAX 16
+/* Moments of one payload that are timed; later ones in it are not. */
+#define ACKSTORE_MARKS_MAX 2048
 
 struct ackstore *ackstore_new(struct err *err);
 void ackstore_free(struct ackstore *store);
 
 /* Packs BODY behind the others; false where there is no room. */
 bool ackstore_add(struct ackstore *store, const struct ackbody *body);
+/* Something in the body added last became durable at DURABLE_NS (monotonic):
+ * the time from there to its confirmation is measured. */
+void ackstore_mark(struct ackstore *store, uint64_t durable_ns);
 
 /* The oldest payload not given out; NULL if there is none, or too many fly.
  * It stays valid until it is confirmed. ackstore_sent() moves on to the next.
@@ -35,11 +41,11 @@ bool ackstore_add(struct ackstore *store, const struct ackbody *body);
 const uint8_t *ackstore_next(struct ackstore *store, uint32_t *length);
 void ackstore_sent(struct ackstore *store);
 
-/* Payloads 1 ... NUMBER of this connection are safe; false where that cannot
- * be (so many were not sent). */
-bool ackstore_confirm(struct ackstore *store, uint64_t number);
+/* At NOW_NS it is known that payloads 1 ... NUMBER of this connection are safe;
+ * false where that cannot be (so many were not sent). */
+bool ackstore_confirm(struct ackstore *store, uint64_t number, uint64_t now_ns);
 /* The same for everything that was given out. */
-void ackstore_confirm_sent(struct ackstore *store);
+void ackstore_confirm_sent(struct ackstore *store, uint64_t now_ns);
 
 /* A new connection: counts from 1, everything unconfirmed is given out again.
  */
@@ -54,5 +60,7 @@ uint64_t ackstore_confirmed(const struct ackstore *store);
 uint64_t ackstore_reserved(const struct ackstore *store, uint16_t stream);
 /* Writes whose DURABLE statement is confirmed. */
 uint64_t ackstore_confirmed_writes(const struct ackstore *store);
+/* From what was marked to its confirmation. */
+const struct histogram *ackstore_latency(const struct ackstore *store);
 
 #endif

@@ -448,6 +448,7 @@ static int run_cycle(struct writer *writer, struct err *err)
 	join_streams(writer);
 	status = say_end(writer, err);
 	writer->result->confirmed = ackclient_confirmed_writes(writer->acks);
+	ackclient_latency(writer->acks, &writer->result->latency);
 	if (wstop_has_failed(writer->stop))
 		return report_failure(writer, err);
 	return status;

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/histogram.h"
 #include "common/format/ackbody.h"
 #include "common/format/run.h"
 #include "writer/wsettings.h"
@@ -26,8 +27,9 @@ struct writer_result {
 	struct ackbody_cycle cycle;
 	uint64_t writes; /* completed in full */
 	uint64_t issued, durable, flushes;
-	uint64_t in_flight; /* when it stopped */
-	uint64_t confirmed; /* durable writes that stand in the log */
+	uint64_t in_flight;       /* when it stopped */
+	uint64_t confirmed;       /* durable writes that stand in the log */
+	struct histogram latency; /* from durable to confirmed */
 	uint64_t writing_ns;
 	bool is_gone;
 };

@@ -21,6 +21,12 @@ static double rate_of(const struct writer_result *result)
 	return seconds > 0 ? (double)result->writes / seconds : 0;
 }
 
+static double latency_ms(const struct writer_result *result,
+			 unsigned int permille)
+{
+	return (double)histogram_quantile_ns(&result->latency, permille) / 1e6;
+}
+
 void wsummary_run(const struct run *run)
 {
 	char id[RUN_ID_TEXT_BYTES];
@@ -51,6 +57,11 @@ void wsummary_end(const struct writer_result *result)
 		     ", flushes %" PRIu64 ", in flight %" PRIu64 "\n",
 		     result->durable, result->confirmed, result->flushes,
 		     result->in_flight);
+	if (result->latency.count > 0)
+		(void)printf("confirmed after %.2f ms (median), %.2f ms "
+			     "(99 %%), %.2f ms (max)\n",
+			     latency_ms(result, 500), latency_ms(result, 990),
+			     latency_ms(result, 1000));
 	(void)fflush(stdout);
 }
 
@@ -62,6 +73,15 @@ static json_t *number(uint64_t value)
 static int put(json_t *object, const char *name, json_t *value)
 {
 	return json_object_set_new(object, name, value);
+}
+
+static json_t *latency(const struct writer_result *result)
+{
+	if (result->latency.count == 0)
+		return json_null();
+	return json_pack("{s:f, s:f, s:f}", "median", latency_ms(result, 500),
+			 "p99", latency_ms(result, 990), "max",
+			 latency_ms(result, 1000));
 }
 
 static int fill_object(json_t *object, const struct writer_result *result,
@@ -84,6 +104,7 @@ static int fill_object(json_t *object, const struct writer_result *result,
 	status |= put(object, "issued", number(result->issued));
 	status |= put(object, "durable", number(result->durable));
 	status |= put(object, "confirmed", number(result->confirmed));
+	status |= put(object, "confirm_ms", latency(result));
 	status |= put(object, "flushes", number(result->flushes));
 	status |= put(object, "in_flight", number(result->in_flight));
 	status |= put(object, "seconds", json_real(seconds_of(result)));

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <time.h>
 
 static uint64_t read_ns(clockid_t id)
 {
@@ -36,6 +35,17 @@ int clock_until_ms(uint64_t deadline_ns)
 	left_ms =
 		(deadline_ns - now_ns + CLOCK_NS_PER_MS - 1) / CLOCK_NS_PER_MS;
 	return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
+}
+
+struct timespec clock_until(uint64_t deadline_ns)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+
+	return (struct timespec){
+		.tv_sec = (time_t)(left_ns / CLOCK_NS_PER_S),
+		.tv_nsec = (long)(left_ns % CLOCK_NS_PER_S),
+	};
 }
 
 void clock_sleep_ms(uint64_t duration_ms)

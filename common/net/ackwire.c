@@ -185,11 +185,14 @@ static int wait_wire(struct ackwire *wire, int wake_fd, uint64_t deadline_ns,
 		{.fd = channel_fd(wire->channel), .events = POLLIN},
 		{.fd = wake_fd, .events = POLLIN},
 	};
+	struct timespec left;
 	int count;
 
 	if (wire->out_start < wire->out_end)
 		entries[0].events = POLLIN | POLLOUT;
-	count = poll(entries, 2, clock_until_ms(deadline_ns));
+	/* poll() would round up to a millisecond: an age for a confirmation. */
+	left = clock_until(deadline_ns);
+	count = ppoll(entries, 2, &left, NULL);
 	if (count < 0 && errno != EINTR)
 		return err_sys(err, errno, "cannot wait for %s", wire->address);
 	return count > 0 && entries[0].revents != 0;

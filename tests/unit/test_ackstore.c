@@ -10,6 +10,8 @@
 #include "common/base/err.h"
 #include "tests/unit/cmocka_all.h"
 
+#define NOW_NS 1000000000
+
 static struct ackstore *begin(void)
 {
 	struct err err;
@@ -64,7 +66,7 @@ static void p2_a_reservation_counts_only_when_confirmed(void **state)
 	assert_int_equal(ackstore_reserved(store, 0), 0);
 	assert_int_equal(ackstore_confirmed_writes(store), 0);
 	assert_false(ackstore_is_empty(store));
-	assert_true(ackstore_confirm(store, 1));
+	assert_true(ackstore_confirm(store, 1, NOW_NS));
 	assert_int_equal(ackstore_reserved(store, 0), 500);
 	assert_int_equal(ackstore_confirmed_writes(store), 7);
 	assert_true(ackstore_is_empty(store));
@@ -83,7 +85,7 @@ static void p2_what_was_not_confirmed_is_given_out_again(void **state)
 		assert_non_null(ackstore_next(store, &length));
 		ackstore_sent(store);
 	}
-	assert_true(ackstore_confirm(store, 1));
+	assert_true(ackstore_confirm(store, 1, NOW_NS));
 	ackstore_rewind(store);
 	for (uint64_t i = 2; i <= 3; i++) {
 		payload = ackstore_next(store, &length);
@@ -92,7 +94,7 @@ static void p2_what_was_not_confirmed_is_given_out_again(void **state)
 		ackstore_sent(store);
 	}
 	assert_null(ackstore_next(store, &length));
-	assert_true(ackstore_confirm(store, 2)); /* counted anew */
+	assert_true(ackstore_confirm(store, 2, NOW_NS)); /* counted anew */
 	assert_true(ackstore_is_empty(store));
 	assert_int_equal(ackstore_reserved(store, 0), 3);
 	ackstore_free(store);
@@ -123,14 +125,14 @@ static void p9_a_confirmation_of_nothing_sent_is_refused(void **state)
 	uint32_t length = 0;
 
 	(void)state;
-	assert_true(ackstore_confirm(store, 0));
-	assert_false(ackstore_confirm(store, 1));
+	assert_true(ackstore_confirm(store, 0, NOW_NS));
+	assert_false(ackstore_confirm(store, 1, NOW_NS));
 	add_reserve(store, 1);
-	assert_false(ackstore_confirm(store, 1));
+	assert_false(ackstore_confirm(store, 1, NOW_NS));
 	ackstore_next(store, &length);
 	ackstore_sent(store);
-	assert_false(ackstore_confirm(store, 2));
-	assert_true(ackstore_confirm(store, 1));
+	assert_false(ackstore_confirm(store, 2, NOW_NS));
+	assert_true(ackstore_confirm(store, 1, NOW_NS));
 	ackstore_free(store);
 }
 
@@ -149,8 +151,89 @@ static void p2_the_store_is_bounded(void **state)
 	}
 	assert_int_equal(flying, ACKSTORE_FLYING_MAX);
 	assert_false(add_durable(store, 1, 1000000));
-	assert_true(ackstore_confirm(store, 1));
+	assert_true(ackstore_confirm(store, 1, NOW_NS));
 	assert_true(add_durable(store, 1, 1000000)); /* room again */
+	ackstore_free(store);
+}
+
+static uint64_t quantile_us(const struct ackstore *store, unsigned int permille)
+{
+	return histogram_quantile_ns(ackstore_latency(store), permille) / 1000;
+}
+
+/* One flush of two ranges is one moment; a confirmation ends the time. */
+static void each_moment_is_timed_until_its_confirmation(void **state)
+{
+	struct ackstore *store = begin();
+	uint32_t length = 0;
+
+	(void)state;
+	add_durable(store, 1, 7);
+	ackstore_mark(store, NOW_NS - 5000000);
+	add_durable(store, 9, 9);
+	ackstore_mark(store, NOW_NS - 5000000);
+	assert_non_null(ackstore_next(store, &length));
+	ackstore_sent(store);
+	add_durable(store, 10, 10);
+	ackstore_mark(store, NOW_NS - 1000000);
+	ackstore_mark(store, NOW_NS - 300000);
+	assert_int_equal(ackstore_latency(store)->count, 0);
+	assert_true(ackstore_confirm(store, 1, NOW_NS));
+	assert_int_equal(ackstore_latency(store)->count, 1);
+	assert_int_equal(quantile_us(store, 1000), 5000);
+	assert_non_null(ackstore_next(store, &length));
+	ackstore_sent(store);
+	ackstore_confirm_sent(store, NOW_NS + 700000);
+	assert_int_equal(ackstore_latency(store)->count, 3);
+	assert_in_range(quantile_us(store, 1), 980, 1020);
+	assert_in_range(quantile_us(store, 500), 1666, 1734);
+	assert_int_equal(quantile_us(store, 1000), 5000);
+	ackstore_free(store);
+}
+
+/* What was lost with a connection is timed from its first beginning. */
+static void repeating_does_not_start_the_time_anew(void **state)
+{
+	struct ackstore *store = begin();
+	uint32_t length = 0;
+
+	(void)state;
+	add_durable(store, 1, 7);
+	ackstore_mark(store, NOW_NS);
+	for (int i = 0; i < 2; i++) {
+		assert_non_null(ackstore_next(store, &length));
+		ackstore_sent(store);
+		if (i == 0)
+			ackstore_rewind(store);
+	}
+	assert_true(ackstore_confirm(store, 1, NOW_NS + 3000000000));
+	assert_int_equal(ackstore_latency(store)->count, 1);
+	assert_int_equal(quantile_us(store, 1000), 3000000);
+	ackstore_free(store);
+}
+
+static void the_oldest_moments_are_timed_where_there_are_too_many(void **state)
+{
+	struct ackstore *store = begin();
+	uint32_t length = 0;
+
+	(void)state;
+	add_durable(store, 1, 7);
+	for (uint64_t i = 0; i < ACKSTORE_MARKS_MAX + 10; i++)
+		ackstore_mark(store, NOW_NS + i);
+	assert_non_null(ackstore_next(store, &length));
+	ackstore_sent(store);
+	assert_true(ackstore_confirm(store, 1, NOW_NS + 2000000));
+	assert_int_equal(ackstore_latency(store)->count, ACKSTORE_MARKS_MAX);
+	assert_int_equal(quantile_us(store, 1000), 2000);
+	/* A payload that takes its place begins with none. */
+	for (uint64_t i = 0; i <= ACKSTORE_PAYLOADS; i++) {
+		add_reserve(store, i);
+		assert_non_null(ackstore_next(store, &length));
+		ackstore_sent(store);
+		ackstore_confirm_sent(store, NOW_NS);
+	}
+	assert_int_equal(ackstore_latency(store)->count, ACKSTORE_MARKS_MAX);
 	ackstore_free(store);
 }
 
@@ -162,6 +245,10 @@ int main(void)
 		cmocka_unit_test(p2_a_given_out_payload_is_not_changed),
 		cmocka_unit_test(p9_a_confirmation_of_nothing_sent_is_refused),
 		cmocka_unit_test(p2_the_store_is_bounded),
+		cmocka_unit_test(each_moment_is_timed_until_its_confirmation),
+		cmocka_unit_test(repeating_does_not_start_the_time_anew),
+		cmocka_unit_test(
+			the_oldest_moments_are_timed_where_there_are_too_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@
 
 #define LIMIT_NS (10 * CLOCK_NS_PER_S)
 #define MEGABYTE (1024 * 1024)
+#define RECORDS  200
 
 static char folder[] = "/tmp/plugpull-channel.XXXXXX";
 static char path_right[64], path_wrong[64];
@@ -208,6 +209,39 @@ static void a_unix_socket_serves_with_and_without_a_key(void **state)
 	snprintf(address, sizeof(address), "unix:%s/sock", folder);
 	meet(address, NULL);
 	meet(address, right);
+}
+
+/* All of it arrives at once and is taken by the spoonful: what channel_read()
+ * holds back, channel_has_pending() has to tell, and the socket cannot. */
+static void what_arrived_is_read_without_waiting_for_more(void **state)
+{
+	uint64_t deadline_ns = clock_monotonic_ns() + LIMIT_NS;
+	uint8_t bytes[RECORDS] = {0}, spoon[2];
+	struct channel *channel;
+	struct echo echo;
+	struct err err;
+	size_t got = 0;
+
+	(void)state;
+	channel = channel_connect(echo_start(&echo, "127.0.0.1:0", right),
+				  right, deadline_ns, &err);
+	assert_non_null(channel);
+	for (size_t i = 0; i < RECORDS; i++)
+		assert_int_equal(channel_write(channel, bytes, 3, &err), 3);
+	while (got < sizeof(bytes) * 3) {
+		ssize_t count = 0;
+
+		if (!channel_has_pending(channel))
+			assert_true(wait_for(channel_fd(channel), POLLIN,
+					     deadline_ns));
+		count = channel_read(channel, spoon, sizeof(spoon), &err);
+		assert_true(count >= 0);
+		got += (size_t)count;
+	}
+	assert_int_equal(channel_read(channel, spoon, sizeof(spoon), &err), 0);
+	assert_false(channel_has_pending(channel));
+	channel_close(channel);
+	echo_end(&echo);
 }
 
 static void expect_no_entry(const struct channel_key *server,
@@ -405,6 +439,7 @@ int main(void)
 		cmocka_unit_test(the_right_key_opens),
 		cmocka_unit_test(loopback_needs_no_key),
 		cmocka_unit_test(a_unix_socket_serves_with_and_without_a_key),
+		cmocka_unit_test(what_arrived_is_read_without_waiting_for_more),
 		cmocka_unit_test(a_wrong_key_is_said_to_be_one_at_both_ends),
 		cmocka_unit_test(
 			a_plain_client_does_not_pass_a_server_with_a_key),
