@@ -26,7 +26,8 @@ void speaker_say_durable(struct speaker *speaker,
 		.type = ACKBODY_DURABLE,
 		.flush = flush->number,
 		.submitted_ns = flush->submitted_ns,
-		.completed_ns = now_ns,
+		/* Not now: the ring may have been full for a while. */
+		.completed_ns = flush->number ? flush->completed_ns : now_ns,
 	};
 
 	while (ackring_has_room(speaker->ring) &&

@@ -31,6 +31,7 @@ struct speaker {
 struct speaker_flush { /* the newest that has completed; 0: FUA */
 	uint64_t number;
 	uint64_t submitted_ns;
+	uint64_t completed_ns; /* reaped */
 };
 
 void speaker_init(struct speaker *speaker, struct ackring *ring,

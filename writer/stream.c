@@ -23,6 +23,7 @@
 #include "common/format/record.h"
 #include "common/target/target.h"
 #include "writer/ackclient.h"
+#include "writer/bundle.h"
 #include "writer/durable.h"
 #include "writer/failure.h"
 #include "writer/places.h"
@@ -104,22 +105,19 @@ static bool can_issue(struct stream *stream, uint64_t reserved)
 	       places_can_take(stream->places);
 }
 
-static void issue_one(struct stream *stream)
+static void take_next(struct stream *stream, struct bundle *bundle)
 {
-	const struct run *run = stream->setup.run;
-	struct record *record = &stream->record;
+	struct record *record = &bundle->records[bundle->count];
 	struct place *place = NULL;
-	unsigned int index = 0;
 
+	*record = stream->record;
 	record->durable_sequence = durable_w(stream->durable); /* P5 */
 	record->sequence = durable_issue(stream->durable);
-	place = places_take(stream->places, &index);
+	place = places_take(stream->places, &bundle->tags[bundle->count]);
 	assert(place->sequence == record->sequence);
-	record->offset_bytes = run_slot_offset(run, place->slot);
-	record_build(stream->cipher, record, place->buffer);
-	target_queue_write(stream->queue, index, place->buffer,
-			   run->block_bytes, record->offset_bytes,
-			   stream->setup.cycle->sync == ACKBODY_SYNC_FUA);
+	record->offset_bytes = run_slot_offset(stream->setup.run, place->slot);
+	bundle->buffers[bundle->count] = place->buffer;
+	bundle->count++;
 	stream->flying++;
 }
 
@@ -128,16 +126,20 @@ static bool issue_writes(struct stream *stream)
 {
 	uint64_t reserved =
 		ackclient_reserved(stream->setup.acks, stream->setup.stream);
+	bool is_fua = stream->setup.cycle->sync == ACKBODY_SYNC_FUA;
+	struct bundle bundle = {.count = 0};
 	unsigned int issued = 0;
 
 	stream->record.issued_ns = stream->now_ns;
-	while (can_issue(stream, reserved)) {
-		if (issued == stream->batch_max)
-			return true;
-		issue_one(stream);
+	while (issued < stream->batch_max && can_issue(stream, reserved)) {
+		take_next(stream, &bundle);
 		issued++;
+		if (bundle.count == BUNDLE_MAX)
+			bundle_queue(&bundle, stream->cipher, stream->queue,
+				     is_fua);
 	}
-	return false;
+	bundle_queue(&bundle, stream->cipher, stream->queue, is_fua);
+	return issued == stream->batch_max && can_issue(stream, reserved);
 }
 
 static bool is_flush_due(const struct stream *stream)
@@ -185,6 +187,7 @@ static void reap_flush(struct stream *stream,
 		assert(flight < stream->flights + DURABLE_FLUSHES_MAX);
 	}
 	stream->flushing--;
+	flight->completed_ns = clock_monotonic_ns();
 	if (completion->result < 0) {
 		stream->failed++;
 		if (!wstop_has_failed(stream->setup.stop))

@@ -150,49 +150,77 @@ static void put_checksums(uint8_t *atoms, size_t count, const uint32_t *crcs)
 		bytes_put32(atoms + i * RUN_ATOM_BYTES + CRC_AT, crcs[i]);
 }
 
-/* Groups of atoms: while one gets its keystream, the one before it gets its
- * checksums; both are in the first cache then. */
-static void build(struct record_cipher *cipher, struct record record,
-		  size_t count, uint16_t index_step, uint8_t *atoms)
+static void take_checksums(uint8_t *atoms, size_t count)
+{
+	uint32_t crcs[KEYSTREAM_BESIDE] = {0};
+
+	crc32c_extend_many(crcs, count, atoms, RUN_ATOM_BYTES, RUN_ATOM_BYTES);
+	put_checksums(atoms, count, crcs);
+}
+
+/* Keystream for KEYSTREAM_BESIDE atoms, and checksums for as many at OPEN that
+ * lack nothing else, if there are any. */
+static void make_group(struct record_cipher *cipher, struct keystream_at at,
+		       uint8_t *atoms, uint8_t *open)
 {
 	uint32_t crcs[KEYSTREAM_BESIDE];
-	size_t before = 0, group; /* atoms without a checksum yet */
 
-	for (; count > 0; count -= group, atoms += group * RUN_ATOM_BYTES) {
-		uint8_t *done = atoms - before * RUN_ATOM_BYTES;
+	if (open == NULL) {
+		keystream_make(cipher->keystream, at, atoms,
+			       KEYSTREAM_BESIDE * RUN_ATOM_BYTES);
+		return;
+	}
+	keystream_make_beside(cipher->keystream, at, atoms, open, crcs);
+	put_checksums(open, KEYSTREAM_BESIDE, crcs);
+}
 
-		group = count < KEYSTREAM_BESIDE ? count : KEYSTREAM_BESIDE;
-		if (before > 0 && group == KEYSTREAM_BESIDE) {
-			keystream_make_beside(cipher->keystream,
-					      position_of(&record), atoms, done,
-					      crcs);
-			put_checksums(done, before, crcs);
-			before = 0;
-		} else {
-			keystream_make(cipher->keystream, position_of(&record),
-				       atoms, group * RUN_ATOM_BYTES);
-		}
-		put_headers(atoms, &record, group, index_step);
-		before += group;
+/*
+ * Groups of atoms: while one gets its keystream, the one before it gets its
+ * checksums; both are in the first cache then. OPEN is the group that waits for
+ * them, of this write or of the one before, or NULL; returns the next such.
+ */
+static uint8_t *build(struct record_cipher *cipher, struct record record,
+		      size_t count, uint16_t index_step, uint8_t *atoms,
+		      uint8_t *open)
+{
+	for (; count >= KEYSTREAM_BESIDE; count -= KEYSTREAM_BESIDE) {
+		make_group(cipher, position_of(&record), atoms, open);
+		put_headers(atoms, &record, KEYSTREAM_BESIDE, index_step);
+		open = atoms;
+		atoms += KEYSTREAM_BESIDE * RUN_ATOM_BYTES;
 	}
-	for (atoms -= before * RUN_ATOM_BYTES; before > 0; before -= group) {
-		group = before < KEYSTREAM_BESIDE ? before : KEYSTREAM_BESIDE;
-		memset(crcs, 0, sizeof(crcs));
-		crc32c_extend_many(crcs, group, atoms, RUN_ATOM_BYTES,
-				   RUN_ATOM_BYTES);
-		put_checksums(atoms, group, crcs);
-		atoms += group * RUN_ATOM_BYTES;
+	if (count > 0) {
+		keystream_make(cipher->keystream, position_of(&record), atoms,
+			       count * RUN_ATOM_BYTES);
+		put_headers(atoms, &record, count, index_step);
+		take_checksums(atoms, count);
 	}
+	return open;
+}
+
+void record_build_many(struct record_cipher *cipher,
+		       const struct record *writes, uint8_t *const *buffers,
+		       size_t count)
+{
+	uint8_t *open = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct record *write = &writes[i];
+
+		assert(write->sequence >= 1 && write->index == 0);
+		assert(write->atoms >= 1 && write->atoms <= ATOMS_MAX);
+		assert(memcmp(write->run_id, cipher->run_id, RUN_ID_BYTES) ==
+		       0);
+		open = build(cipher, *write, write->atoms, 1, buffers[i], open);
+	}
+	if (open != NULL)
+		take_checksums(open, KEYSTREAM_BESIDE);
 }
 
 void record_build(struct record_cipher *cipher, const struct record *write,
 		  uint8_t *buffer)
 {
-	assert(write->sequence >= 1 && write->index == 0);
-	assert(write->atoms >= 1 && write->atoms <= ATOMS_MAX);
-	assert(memcmp(write->run_id, cipher->run_id, RUN_ID_BYTES) == 0);
-
-	build(cipher, *write, write->atoms, 1, buffer);
+	record_build_many(cipher, write, &buffer, 1);
 }
 
 /* W of generation 0 says "none yet": it proves nothing durable (P5). */
@@ -214,6 +242,8 @@ void record_build_fill(struct record_cipher *cipher, uint64_t offset_bytes,
 {
 	struct record atom = fill_atom(cipher, offset_bytes);
 
+	uint8_t *open = NULL;
+
 	assert(offset_bytes % RUN_ATOM_BYTES == 0);
 
 	while (count > 0) {
@@ -223,11 +253,13 @@ void record_build_fill(struct record_cipher *cipher, uint64_t offset_bytes,
 
 		if (span > count)
 			span = count;
-		build(cipher, atom, span, 0, buffer);
+		open = build(cipher, atom, span, 0, buffer, open);
 		buffer += span * RUN_ATOM_BYTES;
 		atom.offset_bytes += span * RUN_ATOM_BYTES;
 		count -= span;
 	}
+	if (open != NULL)
+		take_checksums(open, KEYSTREAM_BESIDE);
 }
 
 static void get_header(const uint8_t *atom, struct record *record)

@@ -52,10 +52,15 @@ void record_cipher_free(struct record_cipher *cipher);
  * Builds a whole write of WRITE->atoms atoms in BUFFER: WRITE is the record of
  * its first atom (index 0, offset of the write); index and offset count up
  * from there. BUFFER has atoms * 512 bytes. WRITE->run_id must be the
- * cipher's. One cipher call, then the headers are laid over it.
+ * cipher's.
  */
 void record_build(struct record_cipher *cipher, const struct record *write,
 		  uint8_t *buffer);
+
+/* The same for COUNT writes, each in its own buffer; faster than one by one. */
+void record_build_many(struct record_cipher *cipher,
+		       const struct record *writes, uint8_t *const *buffers,
+		       size_t count);
 
 /*
  * Builds COUNT generation-0 atoms for the target range that starts at

@@ -148,6 +148,37 @@ static void every_length_is_good(void **state)
 	}
 }
 
+/* Also where a write leaves its last atoms to the next one, or cannot. */
+static void writes_built_together_are_the_same(void **state)
+{
+	static const uint16_t atoms[] = {8, 8, 4, 1, 4, 3, 5, 12, 2, 8, 1, 4};
+	enum { WRITES = sizeof(atoms) / sizeof(atoms[0]) };
+	struct bench *bench = *state;
+	struct record writes[WRITES];
+	uint8_t *buffers[WRITES];
+	uint8_t alone[12 * ATOM];
+	size_t used = 0;
+
+	for (size_t i = 0; i < WRITES; i++) {
+		writes[i] = sample();
+		writes[i].sequence += i;
+		writes[i].offset_bytes += i << 20;
+		writes[i].atoms = atoms[i];
+		buffers[i] = bench->buffer + used * ATOM;
+		used += atoms[i];
+	}
+	for (size_t count = 0; count <= WRITES; count++) {
+		memset(bench->buffer, 0xee, sizeof(bench->buffer));
+		record_build_many(bench->cipher, writes, buffers, count);
+		for (size_t i = 0; i < WRITES; i++) {
+			memset(alone, 0xee, sizeof(alone));
+			if (i < count)
+				record_build(bench->cipher, &writes[i], alone);
+			assert_memory_equal(buffers[i], alone, atoms[i] * ATOM);
+		}
+	}
+}
+
 static void the_longest_write_is_good(void **state)
 {
 	struct bench *bench = *state;
@@ -404,6 +435,7 @@ int main(void)
 		TEST(atoms_are_the_golden_ones),
 		TEST(what_is_built_is_good),
 		TEST(every_length_is_good),
+		TEST(writes_built_together_are_the_same),
 		TEST(the_longest_write_is_good),
 		TEST(p5_fill_is_good_and_proves_nothing),
 		TEST(p8_any_damaged_bit_is_corrupt),
