@@ -7,6 +7,7 @@
 
 #include "common/base/err.h"
 #include "common/base/prng.h"
+#include "verifier/alike.h"
 
 struct group {
 	atomic_uint_fast64_t sum; /* of its slots' hashes, in any order */
@@ -51,6 +52,29 @@ static uint64_t hash_record(const struct record *record)
 	       record->issued_ns * 0xc4ceb9fe1a85ec53U;
 }
 
+static bool are_read(const enum judge_read *reads, size_t count)
+{
+	size_t i;
+
+	for (i = 0; reads != NULL && i < count; i++)
+		if (reads[i] != JUDGE_READ_OK)
+			return false;
+	return true;
+}
+
+static uint64_t value_of(enum record_state state, const struct record *found)
+{
+	return state == RECORD_GOOD ? hash_record(found)
+				    : 0x200 + (uint64_t)state;
+}
+
+/* The first one stands for all, and COUNT for how many they are. */
+uint64_t changes_hash_alike(const enum record_state *states,
+			    const struct record *found, size_t count)
+{
+	return (value_of(states[0], found) ^ count) * 0x94d049bb133111ebU;
+}
+
 /* Of damaged content only its being so: what it is worth does not depend on
  * more. */
 uint64_t changes_hash(const enum record_state *states,
@@ -60,15 +84,15 @@ uint64_t changes_hash(const enum record_state *states,
 	uint64_t hash = count;
 	size_t i;
 
+	if (are_read(reads, count) && alike_atoms(states, found, count))
+		return changes_hash_alike(states, found, count);
 	for (i = 0; i < count; i++) {
 		uint64_t value;
 
 		if (reads != NULL && reads[i] != JUDGE_READ_OK)
 			value = 0x100 + (uint64_t)reads[i];
-		else if (states[i] == RECORD_GOOD)
-			value = hash_record(&found[i]);
 		else
-			value = 0x200 + (uint64_t)states[i];
+			value = value_of(states[i], &found[i]);
 		hash = (hash << 23 | hash >> 41) ^ value;
 		hash *= 0xbf58476d1ce4e5b9U;
 	}
@@ -111,12 +135,36 @@ void changes_map_clear(struct changes_map *map)
 
 void changes_map_add(struct changes_map *map, uint64_t slot, uint64_t hash)
 {
-	struct group *group = &map->groups[slot / map->slots_per_group];
+	struct changes_part part = {.slots = 0};
 
+	changes_part_add(map, &part, slot, hash);
+	changes_part_flush(map, &part);
+}
+
+void changes_part_add(struct changes_map *map, struct changes_part *part,
+		      uint64_t slot, uint64_t hash)
+{
 	assert(slot < map->slots);
-	atomic_fetch_add_explicit(&group->sum, prng_mix(hash + slot),
-				  memory_order_relaxed);
-	atomic_fetch_add_explicit(&group->slots, 1, memory_order_relaxed);
+	if (slot < part->first || slot >= part->end) {
+		changes_part_flush(map, part);
+		part->first = slot - slot % map->slots_per_group;
+		part->end = part->first + map->slots_per_group;
+	}
+	part->sum += prng_mix(hash + slot);
+	part->slots++;
+}
+
+void changes_part_flush(struct changes_map *map, struct changes_part *part)
+{
+	struct group *group = &map->groups[part->first / map->slots_per_group];
+
+	if (part->slots > 0) {
+		atomic_fetch_add_explicit(&group->sum, part->sum,
+					  memory_order_relaxed);
+		atomic_fetch_add_explicit(&group->slots, part->slots,
+					  memory_order_relaxed);
+	}
+	*part = (struct changes_part){.slots = 0};
 }
 
 /* A group that was not seen whole is in doubt for other reasons. */

@@ -38,6 +38,10 @@ uint64_t changes_hash(const enum record_state *states,
 		      const struct record *found, const enum judge_read *reads,
 		      size_t count);
 
+/* The same for atoms that are alike (alike.h) and were all read. */
+uint64_t changes_hash_alike(const enum record_state *states,
+			    const struct record *found, size_t count);
+
 /* An empty digest of a region of SLOTS slots. */
 struct changes_map *changes_map_new(uint64_t slots, struct err *err);
 void changes_map_free(struct changes_map *map);
@@ -45,6 +49,18 @@ void changes_map_clear(struct changes_map *map);
 
 /* Once for each slot of a scan, with changes_hash() of its atoms. */
 void changes_map_add(struct changes_map *map, uint64_t slot, uint64_t hash);
+
+/* What a thread adds to one group, so that it need not meet the others for each
+ * slot. All zero: nothing. */
+struct changes_part {
+	uint64_t first, end; /* slots of the group */
+	uint64_t sum, slots;
+};
+
+/* changes_map_add(), some time until changes_part_flush(). */
+void changes_part_add(struct changes_map *map, struct changes_part *part,
+		      uint64_t slot, uint64_t hash);
+void changes_part_flush(struct changes_map *map, struct changes_part *part);
 
 /* Notes each group of RUN's region that both scans saw whole, and differently.
  */

@@ -120,18 +120,14 @@ static bool is_unjudged(const struct judge_input *input, size_t atom)
 	       input->reads[atom] == JUDGE_READ_UNJUDGED;
 }
 
-void tally_slot(struct tally *tally, const struct judge_input *input,
-		const enum verdict *classes,
-		const struct judge_outcome *outcome)
+static void tally_each(struct tally *tally, const struct judge_input *input,
+		       const enum verdict *classes,
+		       const struct judge_outcome *outcome)
 {
 	bool has[VERDICT_COUNT] = {false};
 	bool calm = is_calm(input, outcome);
 	size_t atom;
 
-	tally->judged_writes += input->promise->has_promise;
-	tally->completed_lost += outcome->is_completed_lost;
-	tally->shadow_lost += outcome->is_shadow_lost;
-	tally->capped += input->promise->is_capped;
 	for (atom = 0; atom < input->count; atom++) {
 		enum verdict verdict = classes[atom];
 		uint64_t offset;
@@ -165,6 +161,22 @@ void tally_slot(struct tally *tally, const struct judge_input *input,
 		note_missing(tally, input->promise,
 			     has[VERDICT_LOST] || has[VERDICT_TORN] ||
 				     has[VERDICT_BLANK]);
+}
+
+void tally_slot(struct tally *tally, const struct judge_input *input,
+		const enum verdict *classes,
+		const struct judge_outcome *outcome)
+{
+	tally->judged_writes += input->promise->has_promise;
+	tally->completed_lost += outcome->is_completed_lost;
+	tally->shadow_lost += outcome->is_shadow_lost;
+	tally->capped += input->promise->is_capped;
+	if (outcome->is_alike) {
+		tally->atoms[classes[0]] += input->count;
+		tally->writes[classes[0]]++;
+		return;
+	}
+	tally_each(tally, input, classes, outcome);
 }
 
 void tally_finding(struct tally *tally, const struct finding *finding)

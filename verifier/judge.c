@@ -99,6 +99,9 @@ static bool belongs_here(const struct judge_input *input,
 		return false;
 	if (r->index != atom || r->atoms != input->count)
 		return false;
+	/* expect_slot() has found this number by way of the slot. */
+	if (r->sequence == promise->durable_sequence)
+		return true;
 	return continues(input, classes, atom) ||
 	       schedule_slot(&input->schedules[r->stream], r->sequence) ==
 		       promise->stream_slot;
@@ -251,14 +254,12 @@ static bool is_missing(const struct judge_input *input, uint64_t sequence)
 	return true;
 }
 
-void judge_slot(const struct judge_input *input, enum verdict *classes,
-		struct judge_outcome *outcome)
+static void judge_each(const struct judge_input *input, enum verdict *classes,
+		       struct judge_outcome *outcome)
 {
 	const struct promise *promise = input->promise;
 	size_t atom;
 
-	assert(input->count > 0);
-	*outcome = (struct judge_outcome){0};
 	for (atom = 0; atom < input->count; atom++)
 		classes[atom] = judge_atom(input, classes, atom);
 	tell_torn(input, classes);
@@ -268,6 +269,37 @@ void judge_slot(const struct judge_input *input, enum verdict *classes,
 		outcome->is_impossible |= classes[atom] == VERDICT_IMPOSSIBLE;
 		outcome->has_newer |= classes[atom] == VERDICT_NEWER;
 	}
+}
+
+/*
+ * The same in one look, where all atoms are alike: none is a part of what the
+ * others are not, so nothing is torn or mixed. False, and nothing done, where
+ * there is anything to tell.
+ */
+static bool judge_alike(const struct judge_input *input, enum verdict *classes,
+			struct judge_outcome *outcome)
+{
+	enum verdict verdict = judge_atom(input, classes, 0);
+	size_t atom;
+
+	if (!is_version(verdict) && verdict != VERDICT_UNPROMISED)
+		return false;
+	for (atom = 0; atom < input->count; atom++)
+		classes[atom] = verdict;
+	outcome->is_alike = true;
+	outcome->has_newer = verdict == VERDICT_NEWER;
+	return true;
+}
+
+void judge_slot(const struct judge_input *input, enum verdict *classes,
+		struct judge_outcome *outcome)
+{
+	const struct promise *promise = input->promise;
+
+	assert(input->count > 0);
+	*outcome = (struct judge_outcome){0};
+	if (!input->is_alike || !judge_alike(input, classes, outcome))
+		judge_each(input, classes, outcome);
 	outcome->is_completed_lost =
 		is_missing(input, promise->completed_sequence);
 	outcome->is_shadow_lost = is_missing(input, promise->shadow_sequence);

@@ -55,6 +55,9 @@ struct judge_input {
 	const enum record_state *states;
 	const struct record *found;
 	const enum judge_read *reads; /* NULL: every atom could be read */
+	/* alike_atoms() says so and every atom could be read. Saves time; false
+	 * is always right. */
+	bool is_alike;
 };
 
 struct judge_outcome {
@@ -63,6 +66,7 @@ struct judge_outcome {
 	bool has_newer;         /* an unpromised write survived here */
 	bool is_completed_lost; /* evidence that this rig can see a loss */
 	bool is_shadow_lost;    /* P11: told, convicts nobody */
+	bool is_alike; /* all atoms have one class, which breaks nothing */
 };
 
 /* CLASSES has COUNT entries. */

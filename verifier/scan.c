@@ -26,6 +26,7 @@ struct worker {
 	struct target_queue *queue;
 	struct weigher weigher;
 	struct flight flights[SCAN_FLIGHTS_MAX];
+	unsigned int busy;      /* flights */
 	unsigned int abandoned; /* reads the drive never answered */
 	bool is_started, has_failed;
 	struct err err;
@@ -91,6 +92,7 @@ static void take_completion(struct worker *worker,
 	if (flight->serial != (uint32_t)(completion->tag >> 8))
 		return; /* given up long ago */
 	flight->is_busy = false;
+	worker->busy--;
 	if (completion->result == (int64_t)length) {
 		atomic_fetch_add(&scan->reader->read_bytes, length);
 		take_chunk(worker, flight, NULL);
@@ -111,6 +113,7 @@ static int give_up(struct worker *worker, struct flight *flight)
 	flight->buffer = target_buffer_new(bytes, &worker->err);
 	flight->serial++;
 	flight->is_busy = false;
+	worker->busy--;
 	worker->abandoned++;
 	if (flight->buffer == NULL)
 		return -1;
@@ -139,38 +142,52 @@ static int expire(struct worker *worker)
 	return 0;
 }
 
-/* Queues reads into every idle flight; false where there is nothing left. */
-static bool fill_flights(struct worker *worker)
+static struct flight *idle_flight(struct worker *worker)
+{
+	unsigned int i;
+
+	for (i = 0; i < worker->scan->flights; i++)
+		if (!worker->flights[i].is_busy)
+			return &worker->flights[i];
+	return NULL;
+}
+
+/* The next chunk that must be read, for an idle flight; false where there is
+ * none. */
+static bool take_next_chunk(struct worker *worker, struct flight *flight)
 {
 	struct scan *scan = worker->scan;
-	unsigned int i;
-	bool is_busy = false;
 
-	for (i = 0; i < scan->flights; i++) {
-		struct flight *flight = &worker->flights[i];
-		struct reader_range range;
-
-		is_busy |= flight->is_busy;
-		if (flight->is_busy || reader_is_over(scan->reader) ||
-		    atomic_load(&scan->next_chunk) >= scan->chunks)
-			continue;
+	while (!reader_is_over(scan->reader) &&
+	       atomic_load(&scan->next_chunk) < scan->chunks) {
 		flight->chunk = atomic_fetch_add(&scan->next_chunk, 1);
 		if (flight->chunk >= scan->chunks)
-			continue;
-		if (atomic_load(&scan->reader->is_gone)) {
-			take_trouble(worker, flight, ENODEV);
-			i--; /* at most one turn a chunk */
-			continue;
-		}
-		range = range_of(worker, flight);
-		flight->is_busy = true;
-		flight->waited_ns = 0;
-		target_queue_read(
-			worker->queue, (uint64_t)flight->serial << 8 | i,
-			flight->buffer, range.length, range.offset_bytes);
-		is_busy = true;
+			return false;
+		if (!atomic_load(&scan->reader->is_gone))
+			return true;
+		take_trouble(worker, flight, ENODEV);
 	}
-	return is_busy;
+	return false;
+}
+
+/* Queues one read, if a flight is idle; false where nothing was to be queued.
+ */
+static bool queue_next(struct worker *worker)
+{
+	struct flight *flight = idle_flight(worker);
+	struct reader_range range;
+
+	if (flight == NULL || !take_next_chunk(worker, flight))
+		return false;
+	range = range_of(worker, flight);
+	flight->is_busy = true;
+	flight->waited_ns = 0;
+	worker->busy++;
+	target_queue_read(worker->queue,
+			  (uint64_t)flight->serial << 8 |
+				  (uint64_t)(flight - worker->flights),
+			  flight->buffer, range.length, range.offset_bytes);
+	return true;
 }
 
 static int next_timeout_ms(const struct worker *worker)
@@ -188,14 +205,16 @@ static int next_timeout_ms(const struct worker *worker)
 		     CLOCK_NS_PER_MS);
 }
 
-/* P9: the drive's time is the time that is spent waiting for it, and not what
- * the scan did meanwhile. */
-static int reap(struct worker *worker, struct target_completion *completions)
+/*
+ * One answer at a time: while it is judged, the drive is busy with the others.
+ * P9: the drive's time is the time that is spent waiting for it, and not what
+ * the scan did meanwhile.
+ */
+static int reap(struct worker *worker, struct target_completion *completion,
+		int timeout_ms)
 {
 	uint64_t started_ns = clock_monotonic_ns(), waited_ns;
-	int count =
-		target_queue_reap(worker->queue, completions, SCAN_FLIGHTS_MAX,
-				  next_timeout_ms(worker));
+	int count = target_queue_reap(worker->queue, completion, 1, timeout_ms);
 	unsigned int i;
 
 	waited_ns = clock_monotonic_ns() - started_ns;
@@ -213,29 +232,45 @@ static void rig_failed(struct worker *worker, int error)
 	atomic_store(&worker->scan->reader->rig_error, error);
 }
 
+/*
+ * As long as reads are to be queued nobody waits. So a drive that is faster
+ * than the judge, memory above all, is read one chunk after the other, and each
+ * is judged while it is in the processor's cache; a slower one gets all flights
+ * before the first answer.
+ */
 static void *work(void *argument)
 {
 	struct worker *worker = argument;
-	struct target_completion completions[SCAN_FLIGHTS_MAX];
 
-	while (fill_flights(worker)) {
-		int count = target_queue_submit(worker->queue), i;
+	for (;;) {
+		struct target_completion completion;
+		bool has_queued = queue_next(worker);
+		int count;
 
+		if (worker->busy == 0)
+			break;
+		count = target_queue_submit(worker->queue);
 		if (count == 0)
-			count = reap(worker, completions);
+			count = reap(worker, &completion,
+				     has_queued ? 0 : next_timeout_ms(worker));
 		if (count < 0) {
 			rig_failed(worker, -count);
 			break;
 		}
-		for (i = 0; i < count; i++)
-			take_completion(worker, &completions[i]);
+		if (count > 0)
+			take_completion(worker, &completion);
 		/* Late is only what a look that found nothing did not find. */
-		if (count == 0 && expire(worker) < 0) {
+		else if (expire(worker) < 0) {
 			worker->has_failed = true;
 			break;
 		}
 	}
 	weigher_merge(&worker->weigher);
+	/* Takes the kernel a while; here all threads wait at once. */
+	if (worker->busy == 0 && worker->abandoned == 0) {
+		target_queue_close(worker->queue);
+		worker->queue = NULL;
+	}
 	return NULL;
 }
 
@@ -356,8 +391,10 @@ static int run_workers(struct scan *scan, struct worker *workers,
 	}
 	if (result == 0)
 		result = weigher_ask_again(&workers[0].weigher, err);
-	for (i = 0; i < scan->threads; i++)
+	for (i = 0; i < scan->threads; i++) {
 		tally_merge(scan->tally, &workers[i].weigher.tally);
+		scan->done_slots += workers[i].weigher.done_slots;
+	}
 	return result;
 }
 
@@ -365,7 +402,7 @@ static int run_workers(struct scan *scan, struct worker *workers,
 static uint64_t count_unscanned(const struct scan *scan)
 {
 	const struct run *run = ledger_run(scan->ledger);
-	uint64_t slots = run_slots_total(run) - atomic_load(&scan->done_slots);
+	uint64_t slots = run_slots_total(run) - scan->done_slots;
 
 	return slots * run->block_bytes +
 	       scan->tally->unjudged * RUN_ATOM_BYTES;
@@ -389,7 +426,7 @@ int scan_region(struct scan *scan, struct err *err)
 			target_info(scan->reader->target)->max_request_bytes);
 	plan_chunks(scan);
 	atomic_init(&scan->next_chunk, 0);
-	atomic_init(&scan->done_slots, 0);
+	scan->done_slots = 0;
 	atomic_init(&scan->put_off_count, 0);
 	threads = scan->threads;
 	workers = calloc(threads, sizeof(*workers));

@@ -27,7 +27,7 @@ struct seen;
 #define SCAN_THREADS_MAX   64
 #define SCAN_CHUNK_BYTES   (1024 * 1024)
 #define SCAN_FLIGHTS_MAX   4                  /* reads of a thread in flight */
-#define SCAN_BUFFERS_BYTES (32 * 1024 * 1024) /* of all threads together */
+#define SCAN_BUFFERS_BYTES (16 * 1024 * 1024) /* of all threads together */
 
 struct scan {
 	struct reader *reader;
@@ -47,7 +47,8 @@ struct scan {
 	pthread_mutex_t lock; /* of findings */
 	uint64_t chunk_slots, chunks;
 	unsigned int flights;
-	atomic_uint_fast64_t next_chunk, done_slots;
+	atomic_uint_fast64_t next_chunk;
+	uint64_t done_slots;
 	atomic_uint put_off_count; /* slots that did not answer (weigher.h) */
 	uint64_t put_off[READER_SUSPECTS_MAX];
 };

@@ -256,6 +256,7 @@ bool seen_judge(struct seen *seen, struct seen_slot *second,
 	other.states = second->states;
 	other.found = second->found;
 	other.reads = second->reads;
+	other.is_alike = false;
 	judge_slot(&other, second->classes, &outcome_then);
 	if (!has_failed_only_then(answer, input) &&
 	    weight(&other, second->classes, &outcome_then) >

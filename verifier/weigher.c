@@ -8,8 +8,12 @@
 #include "common/base/err.h"
 #include "common/format/ledger.h"
 #include "common/target/target.h"
-#include "verifier/changes.h"
+#include "verifier/alike.h"
 #include "verifier/evidence.h"
+
+/* At least so many are examined at once, so that what they say is still near
+ * when it is judged. */
+#define BATCH_ATOMS 64
 
 static const struct run *run_of(const struct weigher *weigher)
 {
@@ -31,6 +35,8 @@ static void judge_one(struct weigher *weigher, struct judge_input *input)
 		changes_note(scan->reader->changes,
 			     run_slot_offset(run_of(weigher), input->slot));
 	tally_slot(&weigher->tally, input, weigher->classes, &outcome);
+	if (outcome.is_alike)
+		return;
 	if (!outcome.is_broken && input->promise->has_promise)
 		return;
 	if (!findings_has_news(weigher->classes, input->count))
@@ -40,35 +46,21 @@ static void judge_one(struct weigher *weigher, struct judge_input *input)
 	pthread_mutex_unlock(&scan->lock);
 }
 
-/* Says the same as the atom before it, as most do. */
-static bool is_repeated(const struct record *record)
-{
-	const struct record *before = record - 1;
-
-	return record->sequence == before->sequence &&
-	       record->stream == before->stream &&
-	       record->cycle == before->cycle &&
-	       record->first_sequence == before->first_sequence &&
-	       record->durable_sequence == before->durable_sequence;
-}
-
 /* P5: only what can exist is evidence; the judge tells the rest. */
-static void gather_evidence(struct weigher *weigher, size_t atoms)
+static void gather_evidence(struct weigher *weigher,
+			    const struct judge_input *input)
 {
 	const struct run *run = run_of(weigher);
-	size_t i;
+	size_t count = input->is_alike ? 1 : input->count, i;
 
-	for (i = 0; i < atoms; i++) {
-		const struct record *record = &weigher->found[i];
+	for (i = 0; i < count; i++) {
+		const struct record *record = &input->found[i];
 
-		if (weigher->states[i] != RECORD_GOOD ||
+		if (input->states[i] != RECORD_GOOD ||
 		    record->stream >= run->streams ||
 		    record->durable_sequence >= record->sequence ||
 		    record->sequence >
 			    ledger_limit(weigher->scan->ledger, record->stream))
-			continue;
-		if (i > 0 && weigher->states[i - 1] == RECORD_GOOD &&
-		    is_repeated(record))
 			continue;
 		evidence_add(weigher->evidence, record);
 	}
@@ -79,7 +71,8 @@ static void gather_evidence(struct weigher *weigher, size_t atoms)
  * not come back (writer/fill.c). Numbered writes of that run prove that they
  * had been flushed.
  */
-static bool has_claimed(const struct weigher *weigher, size_t atoms)
+static bool has_claimed(const struct weigher *weigher,
+			const struct judge_input *input)
 {
 	const struct run *run = run_of(weigher);
 	uint8_t id[RUN_ID_BYTES];
@@ -89,10 +82,10 @@ static bool has_claimed(const struct weigher *weigher, size_t atoms)
 		return false;
 	for (i = 0; i < RUN_ID_BYTES; i++)
 		id[i] = run->id[i] ^ 0xff;
-	for (i = 0; i < atoms; i++)
-		if (weigher->states[i] == RECORD_FOREIGN &&
-		    weigher->found[i].sequence > 0 &&
-		    memcmp(weigher->found[i].run_id, id, RUN_ID_BYTES) == 0)
+	for (i = 0; i < input->count; i++)
+		if (input->states[i] == RECORD_FOREIGN &&
+		    input->found[i].sequence > 0 &&
+		    memcmp(input->found[i].run_id, id, RUN_ID_BYTES) == 0)
 			return true;
 	return false;
 }
@@ -127,11 +120,23 @@ static bool has_unjudged(const struct judge_input *input)
 	return false;
 }
 
+static uint64_t hash_of(const struct judge_input *input)
+{
+	if (input->is_alike)
+		return changes_hash_alike(input->states, input->found,
+					  input->count);
+	return changes_hash(input->states, input->found, input->reads,
+			    input->count);
+}
+
 static void take_slot(struct weigher *weigher, struct judge_input *input)
 {
 	struct scan *scan = weigher->scan;
 	struct promise promise;
 
+	gather_evidence(weigher, input);
+	if (!input->is_alike)
+		weigher->tally.has_claimed |= has_claimed(weigher, input);
 	if (input->reads != NULL && !scan->reader->is_second &&
 	    reader_has_hung(input->reads, input->count)) {
 		put_off(scan, input->slot);
@@ -139,19 +144,18 @@ static void take_slot(struct weigher *weigher, struct judge_input *input)
 	}
 	if (input->reads != NULL && is_unasked(input))
 		return;
-	atomic_fetch_add(&scan->done_slots, 1);
+	weigher->done_slots++;
 	/* What was not seen whole is not compared. */
 	if (scan->answers != NULL && !has_unjudged(input))
-		changes_map_add(scan->answers, input->slot,
-				changes_hash(input->states, input->found,
-					     input->reads, input->count));
+		changes_part_add(scan->answers, &weigher->answers, input->slot,
+				 hash_of(input));
 	expect_slot(scan->ledger, scan->schedules, input->slot, &promise);
 	input->promise = &promise;
 	judge_one(weigher, input);
 }
 
-void weigher_take(struct weigher *weigher, uint64_t slot, uint64_t slots,
-		  const uint8_t *buffer, const enum judge_read *reads)
+static void take_batch(struct weigher *weigher, uint64_t slot, uint64_t slots,
+		       const uint8_t *buffer, const enum judge_read *reads)
 {
 	struct scan *scan = weigher->scan;
 	size_t count = run_of(weigher)->block_bytes / RUN_ATOM_BYTES;
@@ -159,9 +163,6 @@ void weigher_take(struct weigher *weigher, uint64_t slot, uint64_t slots,
 
 	record_examine_many(weigher->cipher, buffer, (size_t)slots * count,
 			    weigher->states, weigher->found);
-	gather_evidence(weigher, (size_t)slots * count);
-	weigher->tally.has_claimed |=
-		has_claimed(weigher, (size_t)slots * count);
 	for (i = 0; i < slots; i++) {
 		size_t at = (size_t)i * count;
 		struct judge_input input = {
@@ -174,7 +175,33 @@ void weigher_take(struct weigher *weigher, uint64_t slot, uint64_t slots,
 			.reads = reads == NULL ? NULL : reads + at,
 		};
 
+		input.is_alike = reads == NULL &&
+				 alike_atoms(input.states, input.found, count);
 		take_slot(weigher, &input);
+	}
+}
+
+/* Atoms of a slot are never parted. */
+static uint64_t slots_of_batch(const struct run *run)
+{
+	uint64_t slots = BATCH_ATOMS * RUN_ATOM_BYTES / run->block_bytes;
+
+	return slots == 0 ? 1 : slots;
+}
+
+void weigher_take(struct weigher *weigher, uint64_t slot, uint64_t slots,
+		  const uint8_t *buffer, const enum judge_read *reads)
+{
+	const struct run *run = run_of(weigher);
+	uint64_t step = slots_of_batch(run), i;
+
+	for (i = 0; i < slots; i += step) {
+		size_t at = (size_t)i * run->block_bytes;
+		uint64_t left = slots - i;
+
+		take_batch(weigher, slot + i, left < step ? left : step,
+			   buffer + at,
+			   reads == NULL ? NULL : reads + at / RUN_ATOM_BYTES);
 	}
 }
 
@@ -231,27 +258,30 @@ int weigher_ask_again(struct weigher *weigher, struct err *err)
 void weigher_merge(struct weigher *weigher)
 {
 	evidence_cache_merge(weigher->evidence);
+	if (weigher->scan->answers != NULL)
+		changes_part_flush(weigher->scan->answers, &weigher->answers);
 }
 
 int weigher_open(struct weigher *weigher, struct scan *scan, size_t atoms,
 		 struct err *err)
 {
 	const struct run *run = ledger_run(scan->ledger);
+	size_t slot_atoms = run->block_bytes / RUN_ATOM_BYTES;
+	size_t batch_atoms = (size_t)slots_of_batch(run) * slot_atoms;
 
 	weigher->scan = scan;
 	weigher->cipher = record_cipher_new(run->id, err);
 	weigher->evidence = evidence_cache_new(scan->evidence, err);
 	if (weigher->cipher == NULL || weigher->evidence == NULL)
 		return -1;
-	weigher->states = calloc(atoms, sizeof(*weigher->states));
-	weigher->found = calloc(atoms, sizeof(*weigher->found));
+	weigher->states = calloc(batch_atoms, sizeof(*weigher->states));
+	weigher->found = calloc(batch_atoms, sizeof(*weigher->found));
 	weigher->reads = calloc(atoms, sizeof(*weigher->reads));
-	weigher->classes = calloc(atoms, sizeof(*weigher->classes));
+	weigher->classes = calloc(slot_atoms, sizeof(*weigher->classes));
 	if (weigher->states == NULL || weigher->found == NULL ||
 	    weigher->reads == NULL || weigher->classes == NULL)
 		return err_sys(err, ENOMEM, "cannot start a scanning thread");
-	return seen_slot_init(&weigher->second,
-			      run->block_bytes / RUN_ATOM_BYTES, err);
+	return seen_slot_init(&weigher->second, slot_atoms, err);
 }
 
 void weigher_close(struct weigher *weigher)

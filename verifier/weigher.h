@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "verifier/changes.h"
 #include "verifier/scan.h"
 #include "verifier/seen.h"
 
@@ -23,20 +24,22 @@ struct weigher {
 	struct scan *scan;
 	struct record_cipher *cipher;
 	struct evidence_cache *evidence;
-	enum record_state *states; /* by atom of a chunk */
+	enum record_state *states; /* by atom of a batch of slots */
 	struct record *found;
-	enum judge_read *reads;  /* the caller's, to pass on */
+	enum judge_read *reads;  /* by atom; the caller's, to pass on */
 	enum verdict *classes;   /* by atom of a slot */
 	struct seen_slot second; /* a slot judged by another answer */
 	struct tally tally;
+	struct changes_part answers;
+	uint64_t done_slots;
 };
 
-/* Room for ATOMS atoms at once. */
+/* weigher->reads gets room for ATOMS atoms. */
 int weigher_open(struct weigher *weigher, struct scan *scan, size_t atoms,
 		 struct err *err);
 void weigher_close(struct weigher *weigher); /* all zero is allowed */
 
-/* What was gathered reaches scan->evidence. */
+/* What was gathered reaches scan->evidence and scan->answers. */
 void weigher_merge(struct weigher *weigher);
 
 /* SLOTS slots from SLOT on were read into BUFFER; READS may be NULL: all were

@@ -43,7 +43,8 @@ static struct scene {
 	struct record_cipher *cipher;
 	struct err err;
 	enum mood mood;
-	uint64_t where;     /* of the byte that MOOD is about */
+	uint64_t where;     /* of the bytes that MOOD is about */
+	uint64_t span;      /* how many */
 	uint64_t late_tag;  /* of the read that is answered late */
 	bool is_superseded; /* its flight has another one now */
 	bool has_answered;  /* MOOD has had its effect */
@@ -52,7 +53,7 @@ static struct scene {
 
 static bool is_about(const struct target_request *request)
 {
-	return scene.where >= request->offset_bytes &&
+	return scene.where + scene.span > request->offset_bytes &&
 	       scene.where < request->offset_bytes + request->length;
 }
 
@@ -153,6 +154,7 @@ static int set_up(void **state)
 	(void)state;
 	memset(&scene, 0, sizeof(scene));
 	scene.where = NOWHERE;
+	scene.span = 1;
 	scene.run = (struct run){
 		.id = {3, 1},
 		.size_bytes = 2 * RUN_LABEL_AREA_BYTES +
@@ -298,6 +300,27 @@ static void p9_an_impossible_record_is_no_evidence(void **state)
 	assert_int_equal(evidence_durable(scene.evidence), LIMIT - 1);
 }
 
+/* What cannot be read is filled with zeroes, and would look like the rest. */
+static void p9_what_was_not_read_is_not_blank(void **state)
+{
+	struct ackbody body = {.type = ACKBODY_RUN, .run = scene.run};
+	uint64_t at = run_slot_offset(&scene.run, 5);
+
+	(void)state;
+	memset(drive_fake_media(scene.drive) + at, 0, BLOCK_BYTES);
+	ledger_free(scene.ledger);
+	scene.ledger = ledger_new(&scene.err);
+	say(&body);
+	ledger_promise_fill(scene.ledger, false);
+	scene.mood = MOOD_BAD;
+	scene.where = at + 4096;
+	scene.span = BLOCK_BYTES - 4096;
+	scan();
+	assert_int_equal(scene.tally.information[VERDICT_UNREADABLE],
+			 ATOMS - 8);
+	assert_int_equal(scene.tally.atoms[VERDICT_UNPROMISED], 8);
+}
+
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -309,6 +332,7 @@ int main(void)
 		ROW(p4_a_bad_block_is_named_alone),
 		ROW(p9_what_was_not_read_is_told),
 		ROW(p9_an_impossible_record_is_no_evidence),
+		ROW(p9_what_was_not_read_is_not_blank),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
