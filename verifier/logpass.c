@@ -74,6 +74,7 @@ static bool tells_of_writes(const struct ackbody *body)
 	case ACKBODY_RESERVE:
 	case ACKBODY_DURABLE:
 	case ACKBODY_COMPLETED:
+	case ACKBODY_FLUSHES:
 	case ACKBODY_ISSUED:
 		return true;
 	case ACKBODY_RUN:
@@ -242,31 +243,32 @@ static void mark_range(struct seeker *seeker, int stream,
 	}
 }
 
-static void mark_ranges(struct seeker *seeker,
-			const struct ackbody_ranges *ranges)
+static void mark_told(struct seeker *seeker, const struct ackbody_told *told)
 {
-	uint16_t stream = ranges->stream, i;
+	uint16_t stream = told->stream, i;
 	struct logpass_mark mark = {
 		.cycle = seeker->cycle,
-		.flush = ranges->flush,
-		.acknowledged_ns = ranges->completed_ns,
+		.flush = told->flush,
+		.acknowledged_ns = told->completed_ns,
 	};
 
-	if (ranges->flush != 0 &&
-	    (seeker->flush_cycle[stream] != seeker->cycle ||
-	     ranges->flush > seeker->flush[stream])) {
+	if (told->flush != 0 && (seeker->flush_cycle[stream] != seeker->cycle ||
+				 told->flush > seeker->flush[stream])) {
 		seeker->flush_cycle[stream] = seeker->cycle;
-		seeker->flush[stream] = ranges->flush;
+		seeker->flush[stream] = told->flush;
 		seeker->flush_index[stream]++;
 	}
 	mark.flush_index = seeker->flush_index[stream];
-	for (i = 0; i < ranges->count; i++)
-		mark_range(seeker, stream, &ranges->ranges[i], &mark);
+	for (i = 0; i < told->count; i++)
+		mark_range(seeker, stream, &told->ranges[i], &mark);
 	seeker->ages->last[stream] = mark;
 }
 
 static void seek(struct seeker *seeker, const struct ackbody *body)
 {
+	struct ackbody_told told;
+	size_t i;
+
 	if (body->type == ACKBODY_CYCLE && body->cycle.cycle != seeker->cycle) {
 		seeker->cycle = body->cycle.cycle;
 		seeker->is_cut_asked = false;
@@ -275,9 +277,11 @@ static void seek(struct seeker *seeker, const struct ackbody *body)
 	    body->note.event == ACKBODY_EVENT_CUT_ASKED)
 		seeker->is_cut_asked = true;
 	/* P11: shadow acknowledgements promise nothing. */
-	if (body->type == ACKBODY_DURABLE && !seeker->is_cut_asked &&
-	    body->ranges.stream < RUN_STREAMS_MAX)
-		mark_ranges(seeker, &body->ranges);
+	if (!ackbody_is_durable(body) || seeker->is_cut_asked)
+		return;
+	for (i = 0; ackbody_told_at(body, i, &told); i++)
+		if (told.stream < RUN_STREAMS_MAX)
+			mark_told(seeker, &told);
 }
 
 int logpass_find_ages(const char *path, struct logpass_ages *ages,

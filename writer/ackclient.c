@@ -4,8 +4,9 @@
  * confirmations. What becomes durable while it sleeps wakes it, so that the
  * acknowledgement is on its way at once. What comes soon behind one that has
  * left is grouped: it waits for that one's confirmation, since a log that is
- * being synced takes nothing else, or for PACE_FLYING_NS where the answer has a
- * long way. That bounds what a fast drive costs; the streams wait for nothing.
+ * being synced takes nothing else, or for PACE_FEW_NS where the answer has a
+ * long way, or until it is a GROUP. That bounds what a fast drive costs; the
+ * streams wait for nothing.
  */
 #include "writer/ackclient.h"
 
@@ -21,13 +22,15 @@
 #include "common/base/err.h"
 #include "writer/ackbell.h"
 #include "writer/acklink.h"
+#include "writer/ackpack.h"
 #include "writer/ackring.h"
 #include "writer/ackstore.h"
 #include "writer/wstop.h"
 
 #define PACE_NS          (CLOCK_NS_PER_MS / 4) /* from payload to payload */
-#define PACE_FLYING_NS   CLOCK_NS_PER_MS       /* while one is unconfirmed */
-#define TICK_NS          CLOCK_NS_PER_MS       /* where nobody rings */
+#define PACE_FEW_NS      CLOCK_NS_PER_MS       /* few, or one unconfirmed */
+#define GROUP            8 /* flushes are not few: 0.5 bytes a write */
+#define TICK_NS          CLOCK_NS_PER_MS /* where nobody rings */
 #define BACKOFF_FIRST_MS 100
 #define BACKOFF_LAST_MS  2000
 #define RECONNECT_MS     5000 /* one attempt */
@@ -55,64 +58,16 @@ struct ackclient {
 	struct err err;      /* why it failed */
 };
 
-static bool belongs(const struct ackbody_ranges *ranges,
-		    const struct ackring_item *item)
-{
-	const struct ackbody_range *last = &ranges->ranges[ranges->count - 1];
-
-	return ranges->flush == item->flush && item->range.first > last->last &&
-	       (ranges->count < ACKBODY_RANGES_MAX ||
-		item->range.first == last->last + 1);
-}
-
-static void append_range(struct ackbody_ranges *ranges,
-			 const struct ackring_item *item)
-{
-	struct ackbody_range *last = ranges->ranges;
-
-	ranges->completed_ns = item->completed_ns;
-	if (ranges->count > 0) {
-		last += ranges->count - 1;
-		if (item->range.first == last->last + 1) {
-			last->last = item->range.last;
-			return;
-		}
-		last++;
-	}
-	*last = item->range;
-	ranges->count++;
-}
-
 /* Packs the oldest items of a ring into one body; false: no item or no room. */
 static bool pack_body(struct ackclient *client, uint16_t stream)
 {
 	struct ackring *ring = client->rings[stream];
-	const struct ackring_item *item = ackring_peek(ring, 0);
 	struct ackbody *body = &client->body;
-	struct ackbody_ranges *ranges = &body->ranges;
-	size_t used = 0;
+	size_t used = ackpack_body(ring, stream, body);
 
-	if (!item)
+	if (used == 0 || !ackstore_add(client->store, body))
 		return false;
-	body->type = item->type;
-	if (item->type == ACKBODY_RESERVE) {
-		body->limit.stream = stream;
-		body->limit.sequence = item->range.last;
-		used = 1;
-	} else {
-		ranges->stream = stream;
-		ranges->flush = item->flush;
-		ranges->submitted_ns = item->submitted_ns;
-		ranges->count = 0;
-		do {
-			append_range(ranges, item);
-			item = ackring_peek(ring, ++used);
-		} while (item && item->type == body->type &&
-			 belongs(ranges, item));
-	}
-	if (!ackstore_add(client->store, body))
-		return false;
-	for (size_t i = 0; body->type == ACKBODY_DURABLE && i < used; i++)
+	for (size_t i = 0; ackbody_is_durable(body) && i < used; i++)
 		ackstore_mark(client->store,
 			      ackring_peek(ring, i)->completed_ns);
 	ackring_pop(ring, used);
@@ -256,12 +211,13 @@ static int recover(struct ackclient *client, struct err *err)
 /* Nothing is given out before. */
 static uint64_t next_ns(struct ackclient *client)
 {
-	bool is_flying = false;
+	bool is_grouped = false;
 
 	pthread_mutex_lock(&client->mutex);
-	is_flying = ackstore_is_flying(client->store);
+	is_grouped = !ackstore_is_flying(client->store) &&
+		     ackstore_moments(client->store) >= GROUP;
 	pthread_mutex_unlock(&client->mutex);
-	return client->given_ns + (is_flying ? PACE_FLYING_NS : PACE_NS);
+	return client->given_ns + (is_grouped ? PACE_NS : PACE_FEW_NS);
 }
 
 /* Waits for a confirmation; for the bell, too, where something may be given. */
@@ -271,6 +227,9 @@ static int take(struct ackclient *client, struct err *err)
 	uint64_t now_ns = clock_monotonic_ns();
 	bool is_paced = now_ns < wait.deadline_ns;
 	int status = 0;
+
+	if (is_paced && wait.deadline_ns > now_ns + PACE_NS)
+		wait.deadline_ns = now_ns + PACE_NS; /* is it a GROUP now? */
 
 	if (!is_paced) {
 		ackbell_arm(client->bell);

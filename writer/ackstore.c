@@ -11,7 +11,7 @@
 
 struct payload {
 	uint32_t length;
-	uint64_t writes; /* that its DURABLE bodies promise */
+	uint64_t writes; /* that its bodies promise */
 	uint64_t reserved[RUN_STREAMS_MAX];
 	unsigned int marks;
 	uint64_t durable_ns[ACKSTORE_MARKS_MAX];
@@ -53,13 +53,16 @@ static bool open_next(struct ackstore *store)
 
 static void note_content(struct payload *payload, const struct ackbody *body)
 {
+	struct ackbody_told told;
+
 	if (body->type == ACKBODY_RESERVE)
 		payload->reserved[body->limit.stream] = body->limit.sequence;
-	if (body->type != ACKBODY_DURABLE)
+	if (!ackbody_is_durable(body))
 		return;
-	for (unsigned int i = 0; i < body->ranges.count; i++)
-		payload->writes += body->ranges.ranges[i].last -
-				   body->ranges.ranges[i].first + 1;
+	for (size_t i = 0; ackbody_told_at(body, i, &told); i++)
+		for (size_t k = 0; k < told.count; k++)
+			payload->writes +=
+				told.ranges[k].last - told.ranges[k].first + 1;
 }
 
 static void confirm_one(struct ackstore *store, uint64_t now_ns)
@@ -122,6 +125,11 @@ void ackstore_mark(struct ackstore *store, uint64_t durable_ns)
 	     payload->durable_ns[payload->marks - 1] == durable_ns))
 		return;
 	payload->durable_ns[payload->marks++] = durable_ns;
+}
+
+unsigned int ackstore_moments(struct ackstore *store)
+{
+	return payload_of(store, store->sent)->marks;
 }
 
 const uint8_t *ackstore_next(struct ackstore *store, uint32_t *length)

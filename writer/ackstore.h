@@ -23,8 +23,9 @@ struct ackstore;
 #define ACKSTORE_PAYLOADS 64 /* of ACKPROTO_PAYLOAD_MAX bytes each */
 /* Given out and not confirmed at most; the rest gathers into full payloads. */
 #define ACKSTORE_FLYING_MAX 16
-/* Moments of one payload that are timed; later ones in it are not. */
-#define ACKSTORE_MARKS_MAX 2048
+/* Moments of one payload that are timed; later ones in it are not. A flush
+ * takes 9 bytes of it. */
+#define ACKSTORE_MARKS_MAX 8192
 
 struct ackstore *ackstore_new(struct err *err);
 void ackstore_free(struct ackstore *store);
@@ -34,6 +35,9 @@ bool ackstore_add(struct ackstore *store, const struct ackbody *body);
 /* Something in the body added last became durable at DURABLE_NS (monotonic):
  * the time from there to its confirmation is measured. */
 void ackstore_mark(struct ackstore *store, uint64_t durable_ns);
+
+/* How many moments are timed in the oldest payload not given out. */
+unsigned int ackstore_moments(struct ackstore *store);
 
 /* The oldest payload not given out; NULL if there is none, or too many fly.
  * It stays valid until it is confirmed. ackstore_sent() moves on to the next.

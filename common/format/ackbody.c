@@ -7,94 +7,26 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/format/ackbytes.h"
+#include "common/format/ackflushes.h"
 
-#define VARINT_BYTES_MAX 10
-#define SYNC_VALUE_MAX   UINT32_MAX
-#define SYNC_TEXT_BYTES  32
-
-/* Content being written; is_short once something did not fit. */
-struct sink {
-	uint8_t *bytes;
-	size_t room, used;
-	bool is_short;
-};
-
-/* Content being read; is_bad once something was not there or not canonical. */
-struct source {
-	const uint8_t *bytes;
-	size_t length, at;
-	bool is_bad;
-};
-
-static void put_byte(struct sink *sink, uint8_t value)
-{
-	if (sink->used == sink->room) {
-		sink->is_short = true;
-		return;
-	}
-	sink->bytes[sink->used++] = value;
-}
-
-static void put_varint(struct sink *sink, uint64_t value)
-{
-	for (; value >= 0x80; value >>= 7)
-		put_byte(sink, (uint8_t)(value | 0x80));
-	put_byte(sink, (uint8_t)value);
-}
+#define SYNC_VALUE_MAX  UINT32_MAX
+#define SYNC_TEXT_BYTES 32
 
 /* What is told is printed one day: control characters become spaces. */
-static void put_text(struct sink *sink, const char *text)
+static void put_text(struct ackbytes_sink *sink, const char *text)
 {
 	assert(memchr(text, '\0', ACKBODY_TEXT_BYTES) != NULL);
 	for (; *text != '\0'; text++) {
 		uint8_t byte = (uint8_t)*text;
 
-		put_byte(sink, byte < 0x20 || byte == 0x7f ? ' ' : byte);
+		ackbytes_put_byte(sink,
+				  byte < 0x20 || byte == 0x7f ? ' ' : byte);
 	}
 }
 
-static uint8_t get_byte(struct source *source)
-{
-	if (source->at == source->length) {
-		source->is_bad = true;
-		return 0;
-	}
-	return source->bytes[source->at++];
-}
-
-/* One number has one encoding: the shortest. */
-static uint64_t get_varint(struct source *source)
-{
-	uint64_t value = 0;
-
-	for (unsigned int i = 0; i < VARINT_BYTES_MAX; i++) {
-		uint8_t byte = get_byte(source);
-
-		if (source->is_bad)
-			return 0;
-		if (i == VARINT_BYTES_MAX - 1 && byte > 1)
-			break;
-		value |= (uint64_t)(byte & 0x7f) << (7 * i);
-		if (byte < 0x80 && (byte != 0 || i == 0))
-			return value;
-		if (byte == 0)
-			break;
-	}
-	source->is_bad = true;
-	return 0;
-}
-
-static uint64_t get_varint_max(struct source *source, uint64_t max)
-{
-	uint64_t value = get_varint(source);
-
-	if (value <= max)
-		return value;
-	source->is_bad = true;
-	return 0;
-}
-
-static void get_text(struct source *source, char text[ACKBODY_TEXT_BYTES])
+static void get_text(struct ackbytes_source *source,
+		     char text[ACKBODY_TEXT_BYTES])
 {
 	size_t count = source->length - source->at;
 
@@ -103,7 +35,7 @@ static void get_text(struct source *source, char text[ACKBODY_TEXT_BYTES])
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
-		uint8_t byte = get_byte(source);
+		uint8_t byte = ackbytes_get_byte(source);
 
 		if (byte < 0x20 || byte == 0x7f)
 			source->is_bad = true;
@@ -125,7 +57,7 @@ static bool is_sync_right(enum ackbody_sync sync, uint64_t value)
 	return false;
 }
 
-static void put_run(struct sink *sink, const struct run *run)
+static void put_run(struct ackbytes_sink *sink, const struct run *run)
 {
 	if (sink->room - sink->used < RUN_BODY_BYTES) {
 		sink->is_short = true;
@@ -135,33 +67,36 @@ static void put_run(struct sink *sink, const struct run *run)
 	sink->used += RUN_BODY_BYTES;
 }
 
-static void put_cycle(struct sink *sink, const struct ackbody_cycle *cycle)
+static void put_cycle(struct ackbytes_sink *sink,
+		      const struct ackbody_cycle *cycle)
 {
 	assert(cycle->cycle >= 1);
 	assert(cycle->streams >= 1 && cycle->streams <= RUN_STREAMS_MAX);
 	assert(is_sync_right(cycle->sync, cycle->sync_value));
-	put_varint(sink, cycle->cycle);
-	put_byte(sink, (uint8_t)cycle->sync);
-	put_varint(sink, cycle->sync_value);
-	put_varint(sink, cycle->queue_depth);
-	put_varint(sink, cycle->started_ns);
-	put_varint(sink, cycle->streams);
+	ackbytes_put_varint(sink, cycle->cycle);
+	ackbytes_put_byte(sink, (uint8_t)cycle->sync);
+	ackbytes_put_varint(sink, cycle->sync_value);
+	ackbytes_put_varint(sink, cycle->queue_depth);
+	ackbytes_put_varint(sink, cycle->started_ns);
+	ackbytes_put_varint(sink, cycle->streams);
 	for (unsigned int i = 0; i < cycle->streams; i++) {
 		assert(cycle->first_sequence[i] >= 1);
 		assert(cycle->first_sequence[i] <= ACKBODY_SEQUENCE_MAX);
-		put_varint(sink, cycle->first_sequence[i]);
+		ackbytes_put_varint(sink, cycle->first_sequence[i]);
 	}
 }
 
-static void put_limit(struct sink *sink, const struct ackbody_limit *limit)
+static void put_limit(struct ackbytes_sink *sink,
+		      const struct ackbody_limit *limit)
 {
 	assert(limit->stream < RUN_STREAMS_MAX);
 	assert(limit->sequence <= ACKBODY_SEQUENCE_MAX);
-	put_varint(sink, limit->stream);
-	put_varint(sink, limit->sequence);
+	ackbytes_put_varint(sink, limit->stream);
+	ackbytes_put_varint(sink, limit->sequence);
 }
 
-static void put_ranges(struct sink *sink, const struct ackbody_ranges *ranges)
+static void put_ranges(struct ackbytes_sink *sink,
+		       const struct ackbody_ranges *ranges)
 {
 	uint64_t above =
 		0; /* the number after which the next range may start */
@@ -169,23 +104,23 @@ static void put_ranges(struct sink *sink, const struct ackbody_ranges *ranges)
 	assert(ranges->stream < RUN_STREAMS_MAX);
 	assert(ranges->count >= 1 && ranges->count <= ACKBODY_RANGES_MAX);
 	assert(ranges->completed_ns >= ranges->submitted_ns);
-	put_varint(sink, ranges->stream);
-	put_varint(sink, ranges->flush);
-	put_varint(sink, ranges->submitted_ns);
-	put_varint(sink, ranges->completed_ns - ranges->submitted_ns);
-	put_varint(sink, ranges->count);
+	ackbytes_put_varint(sink, ranges->stream);
+	ackbytes_put_varint(sink, ranges->flush);
+	ackbytes_put_varint(sink, ranges->submitted_ns);
+	ackbytes_put_varint(sink, ranges->completed_ns - ranges->submitted_ns);
+	ackbytes_put_varint(sink, ranges->count);
 	for (unsigned int i = 0; i < ranges->count; i++) {
 		const struct ackbody_range *range = &ranges->ranges[i];
 
 		assert(range->first > above && range->last >= range->first);
 		assert(range->last <= ACKBODY_SEQUENCE_MAX);
-		put_varint(sink, range->first - above - 1);
-		put_varint(sink, range->last - range->first);
+		ackbytes_put_varint(sink, range->first - above - 1);
+		ackbytes_put_varint(sink, range->last - range->first);
 		above = range->last;
 	}
 }
 
-static void put_content(struct sink *sink, const struct ackbody *body)
+static void put_content(struct ackbytes_sink *sink, const struct ackbody *body)
 {
 	switch (body->type) {
 	case ACKBODY_RUN:
@@ -205,19 +140,23 @@ static void put_content(struct sink *sink, const struct ackbody *body)
 	case ACKBODY_EVENT:
 		assert(body->note.event >= ACKBODY_EVENT_CUT_ASKED &&
 		       body->note.event <= ACKBODY_EVENT_NOTE);
-		put_byte(sink, (uint8_t)body->note.event);
-		put_varint(sink, body->note.at_ns);
+		ackbytes_put_byte(sink, (uint8_t)body->note.event);
+		ackbytes_put_varint(sink, body->note.at_ns);
 		put_text(sink, body->note.text);
 		return;
 	case ACKBODY_END:
-		put_varint(sink, body->note.at_ns);
+		ackbytes_put_varint(sink, body->note.at_ns);
 		put_text(sink, body->note.text);
+		return;
+	case ACKBODY_FLUSHES:
+		ackflushes_put(sink, &body->flushes);
 		return;
 	}
 	abort(); /* no such type: our own mistake */
 }
 
-static int get_run(struct source *source, struct run *run, struct err *err)
+static int get_run(struct ackbytes_source *source, struct run *run,
+		   struct err *err)
 {
 	if (source->length != RUN_BODY_BYTES) {
 		source->is_bad = true;
@@ -227,14 +166,17 @@ static int get_run(struct source *source, struct run *run, struct err *err)
 	return run_decode_body(run, source->bytes, err);
 }
 
-static void get_cycle(struct source *source, struct ackbody_cycle *cycle)
+static void get_cycle(struct ackbytes_source *source,
+		      struct ackbody_cycle *cycle)
 {
-	cycle->cycle = (uint32_t)get_varint_max(source, UINT32_MAX);
-	cycle->sync = (enum ackbody_sync)get_byte(source);
-	cycle->sync_value = get_varint(source);
-	cycle->queue_depth = (uint16_t)get_varint_max(source, UINT16_MAX);
-	cycle->started_ns = get_varint(source);
-	cycle->streams = (uint16_t)get_varint_max(source, RUN_STREAMS_MAX);
+	cycle->cycle = (uint32_t)ackbytes_get_varint_max(source, UINT32_MAX);
+	cycle->sync = (enum ackbody_sync)ackbytes_get_byte(source);
+	cycle->sync_value = ackbytes_get_varint(source);
+	cycle->queue_depth =
+		(uint16_t)ackbytes_get_varint_max(source, UINT16_MAX);
+	cycle->started_ns = ackbytes_get_varint(source);
+	cycle->streams =
+		(uint16_t)ackbytes_get_varint_max(source, RUN_STREAMS_MAX);
 	if (cycle->cycle == 0 || cycle->streams == 0 ||
 	    !is_sync_right(cycle->sync, cycle->sync_value))
 		source->is_bad = true;
@@ -242,29 +184,35 @@ static void get_cycle(struct source *source, struct ackbody_cycle *cycle)
 		cycle->first_sequence[i] = 0;
 	for (unsigned int i = 0; i < cycle->streams; i++) {
 		cycle->first_sequence[i] =
-			get_varint_max(source, ACKBODY_SEQUENCE_MAX);
+			ackbytes_get_varint_max(source, ACKBODY_SEQUENCE_MAX);
 		if (cycle->first_sequence[i] == 0)
 			source->is_bad = true;
 	}
 }
 
-static void get_limit(struct source *source, struct ackbody_limit *limit)
+static void get_limit(struct ackbytes_source *source,
+		      struct ackbody_limit *limit)
 {
-	limit->stream = (uint16_t)get_varint_max(source, RUN_STREAMS_MAX - 1);
-	limit->sequence = get_varint_max(source, ACKBODY_SEQUENCE_MAX);
+	limit->stream =
+		(uint16_t)ackbytes_get_varint_max(source, RUN_STREAMS_MAX - 1);
+	limit->sequence = ackbytes_get_varint_max(source, ACKBODY_SEQUENCE_MAX);
 }
 
-static void get_ranges(struct source *source, struct ackbody_ranges *ranges)
+static void get_ranges(struct ackbytes_source *source,
+		       struct ackbody_ranges *ranges)
 {
 	uint64_t above = 0;
 
-	ranges->stream = (uint16_t)get_varint_max(source, RUN_STREAMS_MAX - 1);
-	ranges->flush = get_varint(source);
-	ranges->submitted_ns = get_varint(source);
+	ranges->stream =
+		(uint16_t)ackbytes_get_varint_max(source, RUN_STREAMS_MAX - 1);
+	ranges->flush = ackbytes_get_varint(source);
+	ranges->submitted_ns = ackbytes_get_varint(source);
 	ranges->completed_ns =
 		ranges->submitted_ns +
-		get_varint_max(source, UINT64_MAX - ranges->submitted_ns);
-	ranges->count = (uint16_t)get_varint_max(source, ACKBODY_RANGES_MAX);
+		ackbytes_get_varint_max(source,
+					UINT64_MAX - ranges->submitted_ns);
+	ranges->count =
+		(uint16_t)ackbytes_get_varint_max(source, ACKBODY_RANGES_MAX);
 	if (ranges->count == 0)
 		source->is_bad = true;
 	for (unsigned int i = 0; i < ranges->count && !source->is_bad; i++) {
@@ -274,22 +222,24 @@ static void get_ranges(struct source *source, struct ackbody_ranges *ranges)
 			source->is_bad = true;
 			return;
 		}
-		range->first = above + 1 +
-			       get_varint_max(source,
-					      ACKBODY_SEQUENCE_MAX - above - 1);
-		range->last = range->first +
-			      get_varint_max(source, ACKBODY_SEQUENCE_MAX -
-							     range->first);
+		range->first =
+			above + 1 +
+			ackbytes_get_varint_max(source, ACKBODY_SEQUENCE_MAX -
+								above - 1);
+		range->last =
+			range->first +
+			ackbytes_get_varint_max(source, ACKBODY_SEQUENCE_MAX -
+								range->first);
 		above = range->last;
 	}
 }
 
-static void get_note(struct source *source, enum ackbody_type type,
+static void get_note(struct ackbytes_source *source, enum ackbody_type type,
 		     struct ackbody_note *note)
 {
 	note->event = ACKBODY_EVENT_NOTE;
 	if (type == ACKBODY_EVENT) {
-		uint8_t event = get_byte(source);
+		uint8_t event = ackbytes_get_byte(source);
 
 		if (event < ACKBODY_EVENT_CUT_ASKED ||
 		    event > ACKBODY_EVENT_NOTE)
@@ -297,11 +247,11 @@ static void get_note(struct source *source, enum ackbody_type type,
 		else
 			note->event = (enum ackbody_event)event;
 	}
-	note->at_ns = get_varint(source);
+	note->at_ns = ackbytes_get_varint(source);
 	get_text(source, note->text);
 }
 
-static int get_content(struct source *source, struct ackbody *body,
+static int get_content(struct ackbytes_source *source, struct ackbody *body,
 		       struct err *err)
 {
 	switch (body->type) {
@@ -321,6 +271,9 @@ static int get_content(struct source *source, struct ackbody *body,
 	case ACKBODY_EVENT:
 	case ACKBODY_END:
 		get_note(source, body->type, &body->note);
+		return 0;
+	case ACKBODY_FLUSHES:
+		ackflushes_get(source, &body->flushes);
 		return 0;
 	}
 	return err_set(err, "unknown type %d", (int)body->type);
@@ -345,6 +298,8 @@ static const char *type_name(enum ackbody_type type)
 		return "issued";
 	case ACKBODY_END:
 		return "end";
+	case ACKBODY_FLUSHES:
+		return "flushes";
 	}
 	return "unknown";
 }
@@ -352,15 +307,17 @@ static const char *type_name(enum ackbody_type type)
 int ackbody_encode(const struct ackbody *body, uint8_t *buffer, size_t room,
 		   size_t *used)
 {
-	uint8_t content[ACKBODY_ENCODED_MAX - 1 - VARINT_BYTES_MAX];
-	struct sink inner = {.bytes = content, .room = sizeof(content)};
-	struct sink outer = {.bytes = buffer, .room = room, .used = *used};
+	uint8_t content[ACKBODY_ENCODED_MAX - 1 - ACKBYTES_VARINT_MAX];
+	struct ackbytes_sink inner = {.bytes = content,
+				      .room = sizeof(content)};
+	struct ackbytes_sink outer = {
+		.bytes = buffer, .room = room, .used = *used};
 
 	assert(*used <= room);
 	put_content(&inner, body);
 	assert(!inner.is_short);
-	put_byte(&outer, (uint8_t)body->type);
-	put_varint(&outer, inner.used);
+	ackbytes_put_byte(&outer, (uint8_t)body->type);
+	ackbytes_put_varint(&outer, inner.used);
 	if (outer.is_short || outer.room - outer.used < inner.used)
 		return -1;
 	memcpy(buffer + outer.used, content, inner.used);
@@ -371,14 +328,15 @@ int ackbody_encode(const struct ackbody *body, uint8_t *buffer, size_t room,
 int ackbody_decode(struct ackbody *body, const uint8_t *payload, size_t length,
 		   size_t *at, struct err *err)
 {
-	struct source outer = {.bytes = payload, .length = length, .at = *at};
-	struct source inner = {0};
+	struct ackbytes_source outer = {
+		.bytes = payload, .length = length, .at = *at};
+	struct ackbytes_source inner = {0};
 
 	assert(*at <= length);
 	if (*at == length)
 		return 0;
-	body->type = (enum ackbody_type)get_byte(&outer);
-	inner.length = get_varint_max(&outer, ACKBODY_ENCODED_MAX);
+	body->type = (enum ackbody_type)ackbytes_get_byte(&outer);
+	inner.length = ackbytes_get_varint_max(&outer, ACKBODY_ENCODED_MAX);
 	if (outer.is_bad || inner.length > outer.length - outer.at)
 		return err_set(err,
 			       "statement at byte %zu of the payload: "
@@ -395,6 +353,60 @@ int ackbody_decode(struct ackbody *body, const uint8_t *payload, size_t length,
 			       *at, type_name(body->type));
 	*at = outer.at + inner.length;
 	return 1;
+}
+
+bool ackbody_is_durable(const struct ackbody *body)
+{
+	return body->type == ACKBODY_DURABLE || body->type == ACKBODY_FLUSHES;
+}
+
+static bool tell_flush(const struct ackbody_flushes *flushes, size_t i,
+		       struct ackbody_told *told)
+{
+	const struct ackbody_flush *flush = &flushes->flushes[i];
+
+	if (i >= flushes->count)
+		return false;
+	told->stream = flushes->stream;
+	told->flush = flush->number;
+	told->submitted_ns = flush->submitted_ns;
+	told->completed_ns = flush->completed_ns;
+	told->count = 1;
+	told->ranges = &flush->range;
+	return true;
+}
+
+bool ackbody_told_at(const struct ackbody *body, size_t i,
+		     struct ackbody_told *told)
+{
+	const struct ackbody_ranges *ranges = &body->ranges;
+
+	if (body->type == ACKBODY_FLUSHES)
+		return tell_flush(&body->flushes, i, told);
+	if (i > 0 ||
+	    (body->type != ACKBODY_DURABLE && body->type != ACKBODY_COMPLETED))
+		return false;
+	told->stream = ranges->stream;
+	told->flush = ranges->flush;
+	told->submitted_ns = ranges->submitted_ns;
+	told->completed_ns = ranges->completed_ns;
+	told->count = ranges->count;
+	told->ranges = ranges->ranges;
+	return true;
+}
+
+bool ackbody_is_same_cycle(const struct ackbody_cycle *a,
+			   const struct ackbody_cycle *b)
+{
+	if (a->cycle != b->cycle || a->sync != b->sync ||
+	    a->sync_value != b->sync_value ||
+	    a->queue_depth != b->queue_depth ||
+	    a->started_ns != b->started_ns || a->streams != b->streams)
+		return false;
+	for (size_t i = 0; i < a->streams; i++)
+		if (a->first_sequence[i] != b->first_sequence[i])
+			return false;
+	return true;
 }
 
 void ackbody_sync_text(enum ackbody_sync sync, uint64_t value, char *text)

@@ -24,7 +24,7 @@
 
 struct err;
 
-#define ACKPROTO_VERSION      1
+#define ACKPROTO_VERSION      2
 #define ACKPROTO_HEADER_BYTES 24
 #define ACKPROTO_PAYLOAD_MAX  (64 * 1024)
 #define ACKPROTO_TEXT_BYTES   400

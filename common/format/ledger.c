@@ -87,20 +87,6 @@ static int apply_run(struct ledger *ledger, const struct run *run,
 	return 0;
 }
 
-static bool is_same_cycle(const struct ackbody_cycle *a,
-			  const struct ackbody_cycle *b)
-{
-	if (a->cycle != b->cycle || a->sync != b->sync ||
-	    a->sync_value != b->sync_value ||
-	    a->queue_depth != b->queue_depth ||
-	    a->started_ns != b->started_ns || a->streams != b->streams)
-		return false;
-	for (size_t i = 0; i < a->streams; i++)
-		if (a->first_sequence[i] != b->first_sequence[i])
-			return false;
-	return true;
-}
-
 static int check_cycle(const struct ledger *ledger,
 		       const struct ackbody_cycle *cycle, struct err *err)
 {
@@ -144,7 +130,7 @@ static void keep_doubt(const struct ledger *ledger, struct stream *stream,
 static int apply_cycle(struct ledger *ledger, const struct ackbody_cycle *cycle,
 		       struct err *err)
 {
-	if (is_same_cycle(cycle, &ledger->cycle))
+	if (ackbody_is_same_cycle(cycle, &ledger->cycle))
 		return 0;
 	if (check_cycle(ledger, cycle, err) < 0)
 		return -1;
@@ -228,23 +214,33 @@ static struct rangeset *choose_set(const struct ledger *ledger,
 	return ledger->is_cut_asked ? &stream->shadow : &stream->durable;
 }
 
-static int apply_ranges(struct ledger *ledger, const struct ackbody *body,
-			struct err *err)
+static int apply_told(struct ledger *ledger, enum ackbody_type type,
+		      const struct ackbody_told *told, struct err *err)
 {
-	const struct ackbody_ranges *ranges = &body->ranges;
-	struct stream *stream = &ledger->streams[ranges->stream];
-	struct rangeset *set = choose_set(ledger, stream, body->type);
-	uint64_t first = ledger->cycle.first_sequence[ranges->stream];
+	struct stream *stream = &ledger->streams[told->stream];
+	struct rangeset *set = choose_set(ledger, stream, type);
+	uint64_t first = ledger->cycle.first_sequence[told->stream];
 
-	for (size_t i = 0; i < ranges->count; i++)
-		if (check_range(stream, first, &ranges->ranges[i], err) < 0)
-			return err_prefix(err, "stream %u", ranges->stream);
-	for (size_t i = 0; i < ranges->count; i++) {
-		const struct ackbody_range *range = &ranges->ranges[i];
+	for (size_t i = 0; i < told->count; i++)
+		if (check_range(stream, first, &told->ranges[i], err) < 0)
+			return err_prefix(err, "stream %u", told->stream);
+	for (size_t i = 0; i < told->count; i++) {
+		const struct ackbody_range *range = &told->ranges[i];
 
 		if (range->first >= first)
 			(void)rangeset_add(set, range->first, range->last);
 	}
+	return 0;
+}
+
+static int apply_ranges(struct ledger *ledger, const struct ackbody *body,
+			struct err *err)
+{
+	struct ackbody_told told;
+
+	for (size_t i = 0; ackbody_told_at(body, i, &told); i++)
+		if (apply_told(ledger, body->type, &told, err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -283,6 +279,7 @@ static int apply_issued(struct ledger *ledger, const struct ackbody_limit *body,
 static int check_place(const struct ledger *ledger, const struct ackbody *body,
 		       struct err *err)
 {
+	struct ackbody_told told;
 	unsigned int stream = 0;
 
 	if (!ledger->has_run)
@@ -292,8 +289,8 @@ static int check_place(const struct ledger *ledger, const struct ackbody *body,
 	if (ledger->cycle.cycle == 0)
 		return err_set(err, "the log has statements before its first "
 				    "cycle");
-	if (body->type == ACKBODY_DURABLE || body->type == ACKBODY_COMPLETED)
-		stream = body->ranges.stream;
+	if (ackbody_told_at(body, 0, &told))
+		stream = told.stream;
 	if (body->type == ACKBODY_RESERVE || body->type == ACKBODY_ISSUED)
 		stream = body->limit.stream;
 	if (stream >= ledger->run.streams)
@@ -340,6 +337,7 @@ int ledger_apply(struct ledger *ledger, const struct ackbody *body,
 		return apply_reserve(ledger, &body->limit, err);
 	case ACKBODY_DURABLE:
 	case ACKBODY_COMPLETED:
+	case ACKBODY_FLUSHES:
 		return apply_ranges(ledger, body, err);
 	case ACKBODY_EVENT:
 		apply_event(ledger, body->note.event);

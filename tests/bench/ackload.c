@@ -109,20 +109,28 @@ static void add_limit(struct writer *writer, enum ackbody_type type,
 	add(writer);
 }
 
-static void add_durable(struct writer *writer, uint64_t completed_ns)
+/* As the real writer packs what has gathered. */
+static void add_flushes(struct writer *writer, uint16_t count, uint64_t at_ns)
 {
-	struct ackbody_ranges *ranges = &writer->body.ranges;
+	struct ackbody *body = &writer->body;
+	struct ackbody_flush flush;
 
-	writer->body.type = ACKBODY_DURABLE;
-	ranges->stream = 0;
-	ranges->flush = ++writer->flush;
-	ranges->submitted_ns =
-		completed_ns - prng_below(&writer->prng, FLUSH_NS);
-	ranges->completed_ns = completed_ns;
-	ranges->count = 1;
-	ranges->ranges[0].first = writer->last + 1;
-	writer->last += writer->plan->range;
-	ranges->ranges[0].last = writer->last;
+	body->type = count > 1 ? ACKBODY_FLUSHES : ACKBODY_DURABLE;
+	body->flushes.stream = 0;
+	body->flushes.count = count;
+	for (uint16_t i = 0; i < count; i++, at_ns += FLUSH_NS) {
+		flush = (struct ackbody_flush){
+			++writer->flush,
+			at_ns - prng_below(&writer->prng, FLUSH_NS),
+			at_ns,
+			{writer->last + 1, writer->last + writer->plan->range}};
+		writer->last = flush.range.last;
+		body->flushes.flushes[i] = flush;
+	}
+	if (count == 1)
+		body->ranges = (struct ackbody_ranges){
+			0, flush.number, flush.submitted_ns, flush.completed_ns,
+			1, {flush.range}};
 	add(writer);
 }
 
@@ -132,18 +140,18 @@ static void make_payload(struct writer *writer)
 	const struct plan *plan = writer->plan;
 	uint64_t writes = plan->statements * plan->range;
 	uint64_t now_ns = clock_monotonic_ns();
-	struct mark *mark = &writer->marks[writer->made % WINDOW];
 
 	writer->length = 0;
 	if (writer->last + writes + RESERVE / 2 > writer->reserved) {
 		writer->reserved = writer->last + writes + RESERVE;
 		add_limit(writer, ACKBODY_RESERVE, writer->reserved);
 	}
-	for (uint64_t i = plan->statements; i > 0; i--)
-		add_durable(writer, now_ns - (i - 1) * FLUSH_NS);
-	mark->writes = writes;
-	mark->made_ns = now_ns;
-	writer->made++;
+	for (uint64_t left = plan->statements, count; left > 0; left -= count) {
+		count = left < ACKBODY_FLUSHES_MAX ? left : ACKBODY_FLUSHES_MAX;
+		add_flushes(writer, (uint16_t)count,
+			    now_ns - (left - 1) * FLUSH_NS);
+	}
+	writer->marks[writer->made++ % WINDOW] = (struct mark){writes, now_ns};
 }
 
 /* 1: sent, 0: no room yet. */
@@ -243,9 +251,7 @@ static bool is_due(struct writer *writer)
 {
 	if (writer->made - writer->confirmed == WINDOW)
 		return false;
-	if (writer->interval_ns == 0)
-		return true;
-	if (clock_monotonic_ns() < writer->due_ns)
+	if (writer->interval_ns > 0 && clock_monotonic_ns() < writer->due_ns)
 		return false;
 	writer->due_ns += writer->interval_ns;
 	return true;
@@ -356,20 +362,6 @@ static double log_bytes_per_write(const struct plan *plan,
 	return writes > 0 ? bytes / writes : 0;
 }
 
-static void print_runs(const struct plan *plan, struct writer *writers)
-{
-	char id[RUN_ID_TEXT_BYTES];
-
-	for (uint64_t i = 0; i < plan->writers; i++) {
-		run_id_text(writers[i].run.id, id);
-		printf("%s\n    {\"run\": \"%s\", \"confirmed\": %" PRIuFAST64
-		       "}",
-		       i ? "," : "", id,
-		       atomic_load(&writers[i].confirmed_writes));
-	}
-	printf("\n  ]\n}\n");
-}
-
 /* What is not known is 0. */
 static void print_result(const struct plan *plan, struct writer *writers,
 			 const struct reading *from, const struct reading *to)
@@ -379,6 +371,7 @@ static void print_result(const struct plan *plan, struct writer *writers,
 	double writes = (double)(to->writes - from->writes);
 	double payloads = (double)(to->payloads - from->payloads);
 	static struct histogram all;
+	char id[RUN_ID_TEXT_BYTES];
 
 	histogram_init(&all);
 	for (uint64_t i = 0; i < plan->writers; i++)
@@ -398,7 +391,14 @@ static void print_result(const struct plan *plan, struct writer *writers,
 	       (double)(to->own_ns - from->own_ns) / 1e9, cost_s,
 	       cost_s > 0 ? writes / cost_s : 0,
 	       log_bytes_per_write(plan, writers));
-	print_runs(plan, writers);
+	for (uint64_t i = 0; i < plan->writers; i++) {
+		run_id_text(writers[i].run.id, id);
+		printf("%s\n    {\"run\": \"%s\", \"confirmed\": %" PRIuFAST64
+		       "}",
+		       i ? "," : "", id,
+		       atomic_load(&writers[i].confirmed_writes));
+	}
+	printf("\n  ]\n}\n");
 }
 
 static int measure(struct plan *plan, struct writer *writers, struct err *err)
@@ -415,9 +415,8 @@ static int measure(struct plan *plan, struct writer *writers, struct err *err)
 	clock_sleep_ms(plan->runtime_ms);
 	to = take_reading(plan, writers);
 	atomic_store(&plan->phase, ENDING);
-	for (uint64_t i = 0; i < plan->writers; i++)
-		pthread_join(writers[i].thread, NULL);
 	for (uint64_t i = 0; i < plan->writers; i++) {
+		pthread_join(writers[i].thread, NULL);
 		ackwire_close(writers[i].wire);
 		if (!writers[i].has_failed)
 			continue;

@@ -303,7 +303,7 @@ class AckLog:
             if self.run and c.data != self.run.raw:
                 raise Damaged("another run")
             self.run = self.run or Run(c.take(640))
-        elif not self.run or kind > 8 or not kind \
+        elif not self.run or kind > 9 or not kind \
                 or kind not in (2, 6) and not self.cycles:
             raise Damaged(f"a statement of type {kind}")
         elif kind == 2:
@@ -323,6 +323,10 @@ class AckLog:
             self._take_bound(kind, c.varint(), c.varint())
         elif kind in (4, 5):
             self._take_ranges(kind, c)
+        elif kind == 9:
+            stream = c.varint()
+            for _, *claim in flushes(c):
+                self._take_range(kind, stream, *claim)
 
     def _take_cycle(self, c):
         n, sync = c.varint(), (c.byte(), c.varint())
@@ -351,25 +355,29 @@ class AckLog:
             cycle.issued[stream] = max(seq, cycle.firsts[stream] - 1)
 
     def _take_ranges(self, kind, c):
-        cycle, stream, _ = self.cycles[-1], c.varint(), c.varint()
-        submit, took, count, last = c.varint(), c.varint(), c.varint(), 0
-        for _ in range(count):
+        stream, _, submit, took = (c.varint() for _ in range(4))
+        last = 0
+        for _ in range(c.varint()):
             first = c.varint() + last + 1
             last = first + c.varint()
-            if stream >= self.run.streams or last > cycle.upper(stream):
-                raise Damaged(f"write {last} of stream {stream} promised "
-                              f"above its limit")
-            told = {(stream, q) for q in range(first, last + 1)}
-            if first < cycle.firsts[stream]:
-                if not told <= self.all("durable"):
-                    raise Damaged(f"write {first} is of an earlier cycle")
-            elif kind == 5:
-                cycle.completed |= told
-            else:
-                into = cycle.shadow if cycle.cut_asked else cycle.durable
-                into |= told - cycle.durable
-                cycle.claims.append((stream, first, last, submit,
-                                     submit + took))
+            self._take_range(kind, stream, submit, took, first, last)
+
+    def _take_range(self, kind, stream, submit, took, first, last):
+        cycle = self.cycles[-1]
+        if stream >= self.run.streams or last > cycle.upper(stream):
+            raise Damaged(f"write {last} of stream {stream} promised "
+                          f"above its limit")
+        told = {(stream, q) for q in range(first, last + 1)}
+        if first < cycle.firsts[stream]:
+            if not told <= self.all("durable"):
+                raise Damaged(f"write {first} is of an earlier cycle")
+        elif kind == 5:
+            cycle.completed |= told
+        else:
+            into = cycle.shadow if cycle.cut_asked else cycle.durable
+            into |= told - cycle.durable
+            cycle.claims.append((stream, first, last, submit,
+                                 submit + took))
 
     def all(self, name):
         return set().union(*(getattr(c, name) for c in self.cycles))
@@ -423,3 +431,24 @@ def statements(payload):
     c = Content(payload)
     while c.at < len(payload):
         yield c.byte(), Content(c.take(c.varint()))
+
+
+def flushes(c):
+    """(number, submitted, took, first, last) of each range of a "flushes"
+    statement behind its stream."""
+    number = submit = took = last = again = 0
+    count = c.varint()
+    for _ in range(count):
+        if not again:
+            number += 1 + c.varint()
+            submit += c.varint()
+            took = c.varint()
+        gap, length = c.varint(), c.varint()
+        first = last + 1 + (-(gap + 1) // 2 if gap & 1 else gap // 2)
+        last, again = first + length // 2, length & 1
+        if not 0 < first <= last < 1 << 63 or submit + took >= 1 << 64 \
+                or number >= 1 << 64:
+            raise Damaged("a number out of range")
+        yield number, submit, took, first, last
+    if again or not 2 <= count <= 64:
+        raise Damaged("flushes that are not whole")

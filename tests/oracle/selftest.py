@@ -12,6 +12,7 @@ import sys
 
 sys.dont_write_bytecode = True
 
+import formats
 import oracle
 from formats import MIB, Decoder, crc32c, crc32c_by_table, order_of_pass
 from selftest_labels import test_labels_with_log, test_labels_without_log
@@ -497,6 +498,49 @@ def test_arithmetic():
             for q in (0, 1, 2, 999, 1000, 1001, 123456788)] \
         == [75, 332, 156, 174, 674, 789, 154]    # tests/unit/test_schedule.c
     assert sorted(order_of_pass(5, 777, 0, 3)) == list(range(777))
+
+
+def test_flushes():
+    raw = golden("flushes")
+    (kind, c), = formats.statements(raw)
+    hour = 3600 * 10 ** 9
+    assert (kind, c.varint()) == (9, 3)
+    assert list(formats.flushes(c)) == [
+        (9, hour, 1500000, 1000000, 1000031),
+        (10, hour + 37000, 21000, 1000032, 1000060),
+        (10, hour + 37000, 21000, 1000062, 1000063),
+        (12, hour + 37000, 0, 1000061, 1000061),
+        (13, hour + 37129, 128, 1000064, 2 ** 63 - 1),
+        (13, hour + 37129, 128, 1, 1),
+        (2 ** 64 - 1, 2 ** 64 - 1, 0, 2, 70)]
+    assert c.at == len(c.data)
+
+    def told(*parts, asked=False):
+        w = World()
+        w.begin()
+        w.start(1, 1)
+        if asked:
+            w.tell(statement(6, b"\1", 0))
+        w.tell(statement(9, *parts))
+        return formats.AckLog(b"".join(w.frames)).cycles[-1]
+
+    # stream 0, 3 ranges: flush 1 of 3 and 1 ... 2, flush 5 of 4 ... 7
+    parts = 0, 3, 0, 50, 7, 4, 1, 5, 2, 3, 20, 0, 2, 6
+    cycle = told(*parts)
+    assert cycle.durable == {(0, q) for q in range(1, 8)}
+    assert cycle.claims == [(0, 3, 3, 50, 57), (0, 1, 2, 50, 57),
+                            (0, 4, 7, 70, 70)]
+    cycle = told(*parts, asked=True)
+    assert not cycle.durable and len(cycle.shadow) == 7
+    for wrong in ((1, *parts[1:]), (0, 2, *parts[2:]),
+                  (0, 4, *parts[2:]), (*parts[:-1], 7),
+                  (*parts[:-1], 2 * 97), (0, 1, 0, 50, 7, 4, 0),
+                  (*parts[:5], 1, *parts[6:]), (*parts, 0)):
+        try:
+            told(*wrong)
+        except formats.Damaged:
+            continue
+        assert False, wrong
 
 
 def main():

@@ -127,24 +127,32 @@ static void close_client(struct scene *scene)
 	assert_int_equal(ackclient_close(scene->client, &scene->err), 0);
 }
 
+static uint64_t check_told(const struct ackbody_told *told, uint64_t seen)
+{
+	for (int i = 0; i < told->count; i++) {
+		assert_int_equal(told->ranges[i].first, seen + 1);
+		seen = told->ranges[i].last;
+	}
+	return seen;
+}
+
 /* Walks over the log: what it promises of STREAM must be 1 ... LAST, each once,
  * below what was reserved before. Returns how many bodies said so. */
 static uint64_t check_log(struct scene *scene, uint16_t stream, uint64_t last)
 {
 	struct ackreader *reader = ackreader_open(scene->path, &scene->err);
 	uint64_t reserved = 0, seen = 0, bodies = 0;
+	struct ackbody_told told;
 
 	assert_non_null(reader);
 	while (ackreader_next(reader, &body, NULL, &scene->err) == 1) {
 		if (body.type == ACKBODY_RESERVE && body.limit.stream == stream)
 			reserved = body.limit.sequence;
-		if (body.type != ACKBODY_DURABLE ||
-		    body.ranges.stream != stream)
-			continue;
-		bodies++;
-		for (int i = 0; i < body.ranges.count; i++) {
-			assert_int_equal(body.ranges.ranges[i].first, seen + 1);
-			seen = body.ranges.ranges[i].last;
+		for (size_t i = 0; ackbody_told_at(&body, i, &told); i++) {
+			if (told.stream != stream)
+				break;
+			bodies += i == 0;
+			seen = check_told(&told, seen);
 			assert_true(seen <= reserved);
 		}
 	}

@@ -172,11 +172,14 @@ static void each_moment_is_timed_until_its_confirmation(void **state)
 	ackstore_mark(store, NOW_NS - 5000000);
 	add_durable(store, 9, 9);
 	ackstore_mark(store, NOW_NS - 5000000);
+	assert_int_equal(ackstore_moments(store), 1);
 	assert_non_null(ackstore_next(store, &length));
 	ackstore_sent(store);
+	assert_int_equal(ackstore_moments(store), 0);
 	add_durable(store, 10, 10);
 	ackstore_mark(store, NOW_NS - 1000000);
 	ackstore_mark(store, NOW_NS - 300000);
+	assert_int_equal(ackstore_moments(store), 2);
 	assert_int_equal(ackstore_latency(store)->count, 0);
 	assert_true(ackstore_confirm(store, 1, NOW_NS));
 	assert_int_equal(ackstore_latency(store)->count, 1);

@@ -267,23 +267,31 @@ static struct stream_counts run_stream(struct scene *scene)
 	return counts;
 }
 
+static uint64_t check_range(const struct scene *scene,
+			    const struct ackbody_range *range)
+{
+	for (uint64_t n = range->first; n <= range->last; n++)
+		if (n > LAST || !scene->may_acknowledge[n])
+			fail_msg("number %llu is promised",
+				 (unsigned long long)n);
+	return range->last - range->first + 1;
+}
+
 /* How many writes the log promises; none that the drive did not. */
 static uint64_t read_log(struct scene *scene)
 {
 	struct ackreader *reader = ackreader_open(scene->path, &scene->err);
 	static struct ackbody body;
+	struct ackbody_told told;
 	uint64_t promised = 0;
 
 	assert_non_null(reader);
 	while (ackreader_next(reader, &body, NULL, &scene->err) == 1) {
-		if (body.type != ACKBODY_DURABLE)
+		if (!ackbody_is_durable(&body))
 			continue;
-		for (int i = 0; i < body.ranges.count; i++)
-			for (uint64_t n = body.ranges.ranges[i].first;
-			     n <= body.ranges.ranges[i].last; n++, promised++)
-				if (n > LAST || !scene->may_acknowledge[n])
-					fail_msg("number %llu is promised",
-						 (unsigned long long)n);
+		for (size_t i = 0; ackbody_told_at(&body, i, &told); i++)
+			for (int k = 0; k < told.count; k++)
+				promised += check_range(scene, &told.ranges[k]);
 	}
 	ackreader_close(reader);
 	return promised;
