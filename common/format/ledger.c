@@ -7,38 +7,19 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/format/ledger_stream.h"
 #include "common/format/rangeset.h"
 
 static_assert(LEDGER_RANGES_MAX == RANGESET_RANGES_MAX,
 	      "the ledger's limit is the set's");
-
-struct stream {
-	struct rangeset durable;
-	struct rangeset shadow, completed; /* of this cycle only */
-	struct rangeset unfirm; /* of earlier cycles that were cut unseen */
-	uint64_t reserved;      /* highest ever */
-	uint64_t limit;
-	uint64_t limit_before; /* the limit when this cycle began */
-	uint64_t issued;       /* what ISSUED said in this cycle */
-	bool is_issued;        /* it has said so */
-};
 
 struct ledger {
 	bool has_run, is_fill_doubted;
 	bool is_cut_asked, is_cut_seen, is_restored; /* in this cycle */
 	struct run run;
 	struct ackbody_cycle cycle; /* its number is 0 before the first */
-	struct stream streams[RUN_STREAMS_MAX];
+	struct ledger_stream streams[RUN_STREAMS_MAX];
 };
-
-static int init_stream(struct stream *stream, struct err *err)
-{
-	if (rangeset_init(&stream->durable, err) < 0 ||
-	    rangeset_init(&stream->shadow, err) < 0 ||
-	    rangeset_init(&stream->unfirm, err) < 0)
-		return -1;
-	return rangeset_init(&stream->completed, err);
-}
 
 struct ledger *ledger_new(struct err *err)
 {
@@ -49,7 +30,7 @@ struct ledger *ledger_new(struct err *err)
 		return NULL;
 	}
 	for (size_t i = 0; i < RUN_STREAMS_MAX; i++) {
-		if (init_stream(&ledger->streams[i], err) < 0) {
+		if (ledger_stream_init(&ledger->streams[i], err) < 0) {
 			ledger_free(ledger);
 			return NULL;
 		}
@@ -61,13 +42,16 @@ void ledger_free(struct ledger *ledger)
 {
 	if (ledger == NULL)
 		return;
-	for (size_t i = 0; i < RUN_STREAMS_MAX; i++) {
-		rangeset_free(&ledger->streams[i].durable);
-		rangeset_free(&ledger->streams[i].shadow);
-		rangeset_free(&ledger->streams[i].completed);
-		rangeset_free(&ledger->streams[i].unfirm);
-	}
+	for (size_t i = 0; i < RUN_STREAMS_MAX; i++)
+		ledger_stream_free(&ledger->streams[i]);
 	free(ledger);
+}
+
+/* So that memory does not grow with the streams either. */
+static void share_ranges(struct ledger *ledger)
+{
+	for (size_t i = 0; i < ledger->run.streams; i++)
+		ledger_stream_share(&ledger->streams[i], ledger->run.streams);
 }
 
 static int apply_run(struct ledger *ledger, const struct run *run,
@@ -78,6 +62,7 @@ static int apply_run(struct ledger *ledger, const struct run *run,
 	if (!ledger->has_run) {
 		ledger->run = *run;
 		ledger->has_run = true;
+		share_ranges(ledger);
 		return 0;
 	}
 	run_encode_body(&ledger->run, known);
@@ -119,8 +104,8 @@ static bool is_media_firm(const struct ledger *ledger)
 }
 
 /* The cycle that ends keeps its doubt for ever. */
-static void keep_doubt(const struct ledger *ledger, struct stream *stream,
-		       uint64_t first)
+static void keep_doubt(const struct ledger *ledger,
+		       struct ledger_stream *stream, uint64_t first)
 {
 	if (!is_media_firm(ledger) && ledger->cycle.cycle > 0 &&
 	    first <= stream->reserved)
@@ -142,7 +127,7 @@ static int apply_cycle(struct ledger *ledger, const struct ackbody_cycle *cycle,
 	ledger->is_cut_seen = false;
 	ledger->is_restored = false;
 	for (size_t i = 0; i < cycle->streams; i++) {
-		struct stream *stream = &ledger->streams[i];
+		struct ledger_stream *stream = &ledger->streams[i];
 
 		rangeset_clear(&stream->shadow);
 		rangeset_clear(&stream->completed);
@@ -156,7 +141,7 @@ static int apply_cycle(struct ledger *ledger, const struct ackbody_cycle *cycle,
 static int apply_reserve(struct ledger *ledger,
 			 const struct ackbody_limit *body, struct err *err)
 {
-	struct stream *stream = &ledger->streams[body->stream];
+	struct ledger_stream *stream = &ledger->streams[body->stream];
 
 	if (body->sequence <= stream->reserved)
 		return 0; /* said before */
@@ -171,7 +156,7 @@ static int apply_reserve(struct ledger *ledger,
 }
 
 /* Can RANGE be true of a stream whose cycle began at FIRST? */
-static int check_range(const struct stream *stream, uint64_t first,
+static int check_range(const struct ledger_stream *stream, uint64_t first,
 		       const struct ackbody_range *range, struct err *err)
 {
 	uint64_t low = range->first;
@@ -206,7 +191,7 @@ static int check_range(const struct stream *stream, uint64_t first,
  * kernel sent again to an empty cache; it goes to the shadow set.
  */
 static struct rangeset *choose_set(const struct ledger *ledger,
-				   struct stream *stream,
+				   struct ledger_stream *stream,
 				   enum ackbody_type type)
 {
 	if (type == ACKBODY_COMPLETED)
@@ -217,7 +202,7 @@ static struct rangeset *choose_set(const struct ledger *ledger,
 static int apply_told(struct ledger *ledger, enum ackbody_type type,
 		      const struct ackbody_told *told, struct err *err)
 {
-	struct stream *stream = &ledger->streams[told->stream];
+	struct ledger_stream *stream = &ledger->streams[told->stream];
 	struct rangeset *set = choose_set(ledger, stream, type);
 	uint64_t first = ledger->cycle.first_sequence[told->stream];
 
@@ -244,7 +229,7 @@ static int apply_ranges(struct ledger *ledger, const struct ackbody *body,
 	return 0;
 }
 
-static uint64_t highest_told(const struct stream *stream)
+static uint64_t highest_told(const struct ledger_stream *stream)
 {
 	uint64_t highest = rangeset_last(&stream->durable);
 
@@ -258,7 +243,7 @@ static uint64_t highest_told(const struct stream *stream)
 static int apply_issued(struct ledger *ledger, const struct ackbody_limit *body,
 			struct err *err)
 {
-	struct stream *stream = &ledger->streams[body->stream];
+	struct ledger_stream *stream = &ledger->streams[body->stream];
 	uint64_t none = ledger->cycle.first_sequence[body->stream] - 1;
 	uint64_t issued = body->sequence == 0 ? none : body->sequence;
 
@@ -356,6 +341,7 @@ void ledger_begin_without_log(struct ledger *ledger, const struct run *run)
 	assert(!ledger->has_run);
 	ledger->run = *run;
 	ledger->has_run = true;
+	share_ranges(ledger);
 	for (size_t i = 0; i < run->streams; i++) {
 		ledger->streams[i].reserved = UINT64_MAX;
 		ledger->streams[i].limit = UINT64_MAX;
@@ -363,7 +349,8 @@ void ledger_begin_without_log(struct ledger *ledger, const struct run *run)
 }
 
 /* P11: all of it is of an earlier cycle. */
-static bool prove_earlier(struct stream *stream, uint64_t first, uint64_t last)
+static bool prove_earlier(struct ledger_stream *stream, uint64_t first,
+			  uint64_t last)
 {
 	if (first <= stream->unfirm.floor ||
 	    rangeset_at_or_below(&stream->unfirm, last) >= first)
@@ -375,7 +362,7 @@ static bool prove_earlier(struct stream *stream, uint64_t first, uint64_t last)
 bool ledger_prove(struct ledger *ledger, uint16_t stream, uint64_t first,
 		  uint64_t last)
 {
-	struct stream *of;
+	struct ledger_stream *of;
 	uint64_t begin;
 
 	if (stream >= ledger->run.streams || first == 0 || last < first ||
@@ -418,8 +405,8 @@ const struct ackbody_cycle *ledger_cycle(const struct ledger *ledger)
 	return ledger->cycle.cycle > 0 ? &ledger->cycle : NULL;
 }
 
-static const struct stream *stream_of(const struct ledger *ledger,
-				      uint16_t stream)
+static const struct ledger_stream *stream_of(const struct ledger *ledger,
+					     uint16_t stream)
 {
 	assert(stream < RUN_STREAMS_MAX);
 	return &ledger->streams[stream];
@@ -467,7 +454,7 @@ bool ledger_is_cut_seen(const struct ledger *ledger)
 enum ledger_state ledger_state(const struct ledger *ledger, uint16_t stream,
 			       uint64_t sequence)
 {
-	const struct stream *from = stream_of(ledger, stream);
+	const struct ledger_stream *from = stream_of(ledger, stream);
 
 	if (rangeset_has(&from->durable, sequence))
 		return LEDGER_DURABLE;
@@ -488,7 +475,7 @@ uint64_t ledger_durable_at_or_below(const struct ledger *ledger,
 uint64_t ledger_known_at_or_below(const struct ledger *ledger, uint16_t stream,
 				  uint64_t sequence)
 {
-	const struct stream *of = stream_of(ledger, stream);
+	const struct ledger_stream *of = stream_of(ledger, stream);
 	uint64_t newest = rangeset_at_or_below(&of->durable, sequence);
 	uint64_t completed = rangeset_at_or_below(&of->completed, sequence);
 	uint64_t shadow = rangeset_at_or_below(&of->shadow, sequence);

@@ -38,7 +38,11 @@
 struct err;
 struct ledger;
 
-#define LEDGER_RANGES_MAX 65536 /* durable ranges kept for one stream */
+/* Ranges kept for one stream, and of each kind for all streams together, which
+ * have equal shares. */
+#define LEDGER_RANGES_MAX       65536
+#define LEDGER_DURABLE_ALL_MAX  (512 * 1024)
+#define LEDGER_EVIDENCE_ALL_MAX (128 * 1024) /* completed, shadow, unfirm */
 
 struct ledger *ledger_new(struct err *err);
 void ledger_free(struct ledger *ledger);

@@ -8,8 +8,6 @@
 #include "common/base/err.h"
 
 #define CAPACITY_MIN 16
-/* Half as much again, so that moving down after forgetting is rare. */
-#define CAPACITY_MAX ((size_t)RANGESET_RANGES_MAX + RANGESET_RANGES_MAX / 2)
 
 int rangeset_init(struct rangeset *set, struct err *err)
 {
@@ -18,7 +16,14 @@ int rangeset_init(struct rangeset *set, struct err *err)
 	if (set->ranges == NULL)
 		return err_set(err, "out of memory");
 	set->capacity = CAPACITY_MIN;
+	set->limit = RANGESET_RANGES_MAX;
 	return 0;
+}
+
+void rangeset_set_limit(struct rangeset *set, size_t limit)
+{
+	assert(set->count == 0 && limit >= 1 && limit <= RANGESET_RANGES_MAX);
+	set->limit = limit;
 }
 
 void rangeset_free(struct rangeset *set)
@@ -77,6 +82,14 @@ static void forget_lowest(struct rangeset *set)
 	set->count--;
 }
 
+/* Half as much again, so that moving down after forgetting is rare. */
+static size_t capacity_max(const struct rangeset *set)
+{
+	size_t capacity = set->limit + set->limit / 2;
+
+	return capacity < CAPACITY_MIN ? CAPACITY_MIN : capacity;
+}
+
 static void move_down(struct rangeset *set)
 {
 	memmove(set->ranges, range_at(set, 0),
@@ -90,7 +103,7 @@ static void make_room(struct rangeset *set)
 	size_t capacity = 2 * set->capacity;
 	struct rangeset_range *ranges;
 
-	if (set->count == RANGESET_RANGES_MAX)
+	if (set->count == set->limit)
 		forget_lowest(set);
 	if (set->start + set->count < set->capacity)
 		return;
@@ -98,8 +111,8 @@ static void make_room(struct rangeset *set)
 		move_down(set);
 		return;
 	}
-	if (capacity > CAPACITY_MAX)
-		capacity = CAPACITY_MAX;
+	if (capacity > capacity_max(set))
+		capacity = capacity_max(set);
 	ranges = capacity > set->capacity
 			 ? realloc(set->ranges, capacity * sizeof(*ranges))
 			 : NULL;
@@ -119,7 +132,7 @@ static void insert_range(struct rangeset *set, size_t at,
 {
 	size_t before = set->count;
 
-	if (at == 0 && before == RANGESET_RANGES_MAX) {
+	if (at == 0 && before == set->limit) {
 		/* It is the lowest itself, so it is the one to go. */
 		set->floor = range.last;
 		set->forgotten++;

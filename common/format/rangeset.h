@@ -26,12 +26,16 @@ struct rangeset_range {
 struct rangeset {
 	struct rangeset_range *ranges; /* room for capacity of them */
 	size_t start, count, capacity; /* in use: start ... start + count - 1 */
-	uint64_t numbers;              /* how many are in the set */
-	uint64_t floor;     /* numbers up to here were forgotten; 0: none */
+	size_t limit;     /* of count: RANGESET_RANGES_MAX, unless it is set */
+	uint64_t numbers; /* how many are in the set */
+	uint64_t floor;   /* numbers up to here were forgotten; 0: none */
 	uint64_t forgotten; /* ranges */
 };
 
 int rangeset_init(struct rangeset *set, struct err *err);
+/* Of an empty set: no more than LIMIT ranges are kept, 1 ...
+ * RANGESET_RANGES_MAX. */
+void rangeset_set_limit(struct rangeset *set, size_t limit);
 void rangeset_free(struct rangeset *set);
 void rangeset_clear(struct rangeset *set); /* as after init */
 

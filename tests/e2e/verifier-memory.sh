@@ -75,7 +75,7 @@ bounded() { # WHAT
 rig_compile longlog "$BIN/libcommon.a" -lcrypto
 
 for block in 512 4m; do
-	write_region 1t "$block" 1
+	write_region 1t "$block" $([[ $block == 512 ]] && echo 64 || echo 1)
 	long_log 10 400000 3
 	for threads in 1 16; do
 		read_a_part "$LONG" "$threads"

@@ -130,6 +130,29 @@ static void full_from_above_the_newcomer_goes(void **state)
 	rangeset_free(&set);
 }
 
+/* Also where the limit is below the room that a set begins with. */
+static void a_lower_limit_forgets_sooner(void **state)
+{
+	static const size_t limits[] = {1, 2, 15, 16, 17, 1000};
+	struct rangeset set;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		size_t limit = limits[i];
+
+		assert_int_equal(rangeset_init(&set, &err), 0);
+		rangeset_set_limit(&set, limit);
+		for (uint64_t n = 1; n <= 5000; n++)
+			assert_int_equal(rangeset_add(&set, 2 * n, 2 * n), 1);
+		assert_int_equal(set.count, limit);
+		assert_int_equal(set.forgotten, 5000 - limit);
+		assert_int_equal(set.floor, 2 * (5000 - limit));
+		assert_int_equal(rangeset_last(&set), 10000);
+		assert_true(set.capacity <= 16 + 2 * limit);
+		rangeset_free(&set);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -137,6 +160,7 @@ int main(void)
 		cmocka_unit_test(has_all_needs_every_number),
 		cmocka_unit_test(the_lowest_are_forgotten_for_good),
 		cmocka_unit_test(full_from_above_the_newcomer_goes),
+		cmocka_unit_test(a_lower_limit_forgets_sooner),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
