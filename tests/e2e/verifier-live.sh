@@ -4,7 +4,8 @@
 # (P9): the drive is read at one time and the log at another.
 . "${0%/*}/lib.sh"
 
-start_simdrive drive --size 18m --seed 5
+# Read for long enough that a writer says something meanwhile.
+start_simdrive drive --size 98m --seed 5
 for load in "flush:1 1" "flush:16 32" "fua 4" "none 8"; do
 	rm -f "$ACKLOG"
 	read -r sync depth <<<"$load"
