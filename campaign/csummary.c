@@ -138,6 +138,34 @@ static void print_runs(const struct csummary *summary, FILE *to)
 	}
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The worst cycle's: within that time the log knows nothing of a promise yet,
+ * and only the drive's own records prove it. */
+static void print_blind_spot(const struct csummary *summary, FILE *to)
+{
+	uint64_t median_us = 0, p99_us = 0, max_us = 0;
+
+	for (uint64_t i = 0; i < summary->count; i++) {
+		const struct outcome_writer *writer =
+			&summary->outcomes[i].writer;
+
+		median_us = larger(median_us, writer->confirm_median_us);
+		p99_us = larger(p99_us, writer->confirm_p99_us);
+		max_us = larger(max_us, writer->confirm_max_us);
+	}
+	if (max_us > 0)
+		(void)fprintf(to,
+			      "blind spot  from durable to confirmed %.2f ms "
+			      "(median), %.2f ms (99 %%), %.2f ms (max), each "
+			      "of the worst cycle\n",
+			      (double)median_us / 1e3, (double)p99_us / 1e3,
+			      (double)max_us / 1e3);
+}
+
 void csummary_print(const struct csummary *summary, FILE *to)
 {
 	const struct csettings *settings = summary->settings;
@@ -169,6 +197,7 @@ void csummary_print(const struct csummary *summary, FILE *to)
 		      "evidence    %" PRIu64 " completed writes without a "
 		      "promise are gone\n",
 		      tally.completed_lost);
+	print_blind_spot(summary, to);
 	if (tally.shadow_lost > 0)
 		(void)fprintf(to,
 			      "shadows     %" PRIu64 " writes acknowledged "

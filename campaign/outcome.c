@@ -43,6 +43,9 @@ static const struct outcome_number outcome_numbers[] = {
 	NUMBER("durable", writer.durable),
 	NUMBER("flushes", writer.flushes),
 	NUMBER("in_flight", writer.in_flight),
+	NUMBER("confirm_median_us", writer.confirm_median_us),
+	NUMBER("confirm_p99_us", writer.confirm_p99_us),
+	NUMBER("confirm_max_us", writer.confirm_max_us),
 	NUMBER("durable_log", judged.durable_log),
 	NUMBER("completed_lost", judged.completed_lost),
 	NUMBER("shadow_lost", judged.shadow_lost),
@@ -247,14 +250,26 @@ static json_t *outcome_load(const char *path, struct err *err)
 	return object;
 }
 
+/* Milliseconds as a fraction; 0 where there are none. */
+static uint64_t get_us(const json_t *object, const char *name)
+{
+	double ms = json_number_value(json_object_get(object, name));
+
+	return ms > 0 && ms < 1e12 ? (uint64_t)(ms * 1e3 + 0.5) : 0;
+}
+
 int outcome_read_writer(struct outcome_writer *writer, const char *path,
 			struct err *err)
 {
-	json_t *object = outcome_load(path, err);
+	json_t *object = outcome_load(path, err), *confirm;
 
 	memset(writer, 0, sizeof(*writer));
 	if (object == NULL)
 		return -1;
+	confirm = json_object_get(object, "confirm_ms");
+	writer->confirm_median_us = get_us(confirm, "median");
+	writer->confirm_p99_us = get_us(confirm, "p99");
+	writer->confirm_max_us = get_us(confirm, "max");
 	writer->writes = outcome_get_number(object, "writes");
 	writer->issued = outcome_get_number(object, "issued");
 	writer->durable = outcome_get_number(object, "durable");

@@ -57,6 +57,8 @@ enum outcome_class {
 struct outcome_writer {
 	bool is_known; /* the writer left its JSON */
 	uint64_t writes, issued, durable, flushes, in_flight;
+	/* From being durable to the confirmation; 0: nothing confirmed. */
+	uint64_t confirm_median_us, confirm_p99_us, confirm_max_us;
 	bool saw_gone;
 	char error[OUTCOME_TEXT_BYTES];
 };

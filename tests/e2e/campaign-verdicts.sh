@@ -36,6 +36,7 @@ check_drive() { # FAULT STATUS WORD
 	expect_status "$2"
 	expect_out "^$3: "
 	expect_out '^cycle 1/5 control cut after [0-9]+ ms: '
+	expect_out '^blind spot  from durable to confirmed [0-9]+\.[0-9]+ ms'
 	expect_equal "verdict in summary.json" \
 		"$(json "$dir/summary.json" .verdict)" "$3"
 	expect_equal "cycles done" "$(json "$dir/summary.json" .done_cycles)" 5
@@ -44,6 +45,14 @@ check_drive() { # FAULT STATUS WORD
 	run campaign report "$dir"
 	expect_status "$2"
 	cmp -s "$TMP/out" "$dir/summary.txt" || fail "report differs"
+
+	# Seen by the writer in each cycle that promised something.
+	expect_equal "cycles with a time to the confirmation" "$(jq -s 'map(
+		select(.step == "done") | .outcome | select(.durable > 0 and
+		.confirm_median_us > 0 and
+		.confirm_median_us <= .confirm_p99_us and
+		.confirm_p99_us <= .confirm_max_us)) | length' \
+		"$dir/journal")" 3
 
 	# P11: in each cycle the cut is on record before the power goes.
 	expect_equal "order of asked and off" "$(jq -r 'select(.step ==
