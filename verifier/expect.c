@@ -44,21 +44,20 @@ static void note_unpromised(struct promise *promise, enum ledger_state state,
 
 /* P4, P6: the newest durable write of the slot, of whatever cycle. */
 static void walk_down(const struct ledger *ledger, struct promise *promise,
-		      const struct schedule *schedule)
+		      const struct schedule *schedule, uint64_t newest)
 {
 	uint16_t stream = (uint16_t)promise->stream;
 	uint64_t first = first_of_cycle(ledger, stream);
-	uint64_t sequence = promise->limit;
+	uint64_t sequence = 0;
 	unsigned int steps;
 
-	/* Without a log the limit is unknown and only durable ranges count. */
-	if (sequence == UINT64_MAX)
-		sequence = ledger_durable_last(ledger, stream);
 	for (steps = 0; steps < EXPECT_STEPS_MAX; steps++) {
 		enum ledger_state state;
 
-		sequence = schedule_newest(schedule, promise->stream_slot,
-					   sequence);
+		sequence = steps == 0 ? newest
+				      : schedule_newest(schedule,
+							promise->stream_slot,
+							sequence);
 		if (sequence == 0)
 			return;
 		state = ledger_state(ledger, stream, sequence);
@@ -82,13 +81,60 @@ static void walk_down(const struct ledger *ledger, struct promise *promise,
 	promise->is_capped = true;
 }
 
-void expect_slot(const struct ledger *ledger, const struct schedule *schedules,
-		 uint64_t slot, struct promise *promise)
+/* P9: a promise that memory had no room for is neither kept nor broken. */
+static void mark_forgotten(const struct ledger *ledger, struct promise *promise,
+			   const struct schedule *schedule)
+{
+	uint64_t floor = ledger_floor(ledger, (uint16_t)promise->stream);
+
+	if (floor > 0 && promise->durable_sequence == 0 &&
+	    schedule_newest(schedule, promise->stream_slot, floor) > 0)
+		promise->is_capped = true;
+}
+
+/* Where the walk down begins. Without a log the limit is unknown and only
+ * durable ranges count. */
+static uint64_t bound_of(const struct ledger *ledger, uint16_t stream)
+{
+	uint64_t limit = ledger_limit(ledger, stream);
+
+	return limit == UINT64_MAX ? ledger_durable_last(ledger, stream)
+				   : limit;
+}
+
+void expect_newest(const struct ledger *ledger,
+		   const struct schedule *schedules, uint64_t slot,
+		   unsigned int count, uint64_t *newest)
+{
+	const struct run *run = ledger_run(ledger);
+	uint64_t share = run_slots_per_stream(run);
+	unsigned int done = 0;
+
+	while (done < count) {
+		int stream = run_stream_of_slot(run, slot + done);
+		uint64_t own = slot + done - (uint64_t)stream * share;
+		unsigned int part = count - done;
+
+		if (stream < 0) {
+			newest[done++] = 0;
+			continue;
+		}
+		if (part > share - own)
+			part = (unsigned int)(share - own);
+		schedule_newest_many(&schedules[stream], own, part,
+				     bound_of(ledger, (uint16_t)stream),
+				     newest + done);
+		done += part;
+	}
+}
+
+void expect_slot_from(const struct ledger *ledger,
+		      const struct schedule *schedules, uint64_t slot,
+		      uint64_t newest, struct promise *promise)
 {
 	const struct run *run = ledger_run(ledger);
 	int stream = run_stream_of_slot(run, slot);
 
-	assert(slot < run_slots_total(run));
 	*promise = (struct promise){.stream = stream,
 				    .has_promise =
 					    ledger_is_fill_promised(ledger)};
@@ -97,5 +143,17 @@ void expect_slot(const struct ledger *ledger, const struct schedule *schedules,
 	promise->stream_slot =
 		slot - (uint64_t)stream * run_slots_per_stream(run);
 	promise->limit = ledger_limit(ledger, (uint16_t)stream);
-	walk_down(ledger, promise, &schedules[stream]);
+	walk_down(ledger, promise, &schedules[stream], newest);
+	mark_forgotten(ledger, promise, &schedules[stream]);
+}
+
+void expect_slot(const struct ledger *ledger, const struct schedule *schedules,
+		 uint64_t slot, struct promise *promise)
+{
+	uint64_t newest;
+
+	assert(slot < run_slots_total(ledger_run(ledger)));
+
+	expect_newest(ledger, schedules, slot, 1, &newest);
+	expect_slot_from(ledger, schedules, slot, newest, promise);
 }

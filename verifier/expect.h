@@ -30,7 +30,9 @@ struct promise {
 	int stream;           /* -1: a slot left over, generation 0 for ever */
 	uint64_t stream_slot; /* the stream's own number of the slot */
 	bool has_promise;     /* durable_sequence says what must be there */
-	bool is_capped;       /* gave up after EXPECT_STEPS_MAX */
+	/* Gave up after EXPECT_STEPS_MAX, or came down to where promises were
+	 * forgotten (ledger.h): whether it was kept cannot be said (P9). */
+	bool is_capped;
 	uint64_t durable_sequence;   /* newest promised; 0: generation 0 */
 	uint64_t completed_sequence; /* newest completed only, above it; or 0 */
 	uint64_t shadow_sequence; /* newest promised behind "cut asked" (P11) */
@@ -46,5 +48,17 @@ void expect_schedules(const struct run *run, struct schedule *schedules);
  */
 void expect_slot(const struct ledger *ledger, const struct schedule *schedules,
 		 uint64_t slot, struct promise *promise);
+
+#define EXPECT_MANY_MAX SCHEDULE_MANY_MAX
+
+/* Where that begins for COUNT slots from SLOT on, EXPECT_MANY_MAX at most: all
+ * at once is faster. */
+void expect_newest(const struct ledger *ledger,
+		   const struct schedule *schedules, uint64_t slot,
+		   unsigned int count, uint64_t *newest);
+/* expect_slot(), where NEWEST of the slot is known. */
+void expect_slot_from(const struct ledger *ledger,
+		      const struct schedule *schedules, uint64_t slot,
+		      uint64_t newest, struct promise *promise);
 
 #endif

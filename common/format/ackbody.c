@@ -139,7 +139,7 @@ static void put_content(struct ackbytes_sink *sink, const struct ackbody *body)
 		return;
 	case ACKBODY_EVENT:
 		assert(body->note.event >= ACKBODY_EVENT_CUT_ASKED &&
-		       body->note.event <= ACKBODY_EVENT_NOTE);
+		       body->note.event <= ACKBODY_EVENT_UNSENT);
 		ackbytes_put_byte(sink, (uint8_t)body->note.event);
 		ackbytes_put_varint(sink, body->note.at_ns);
 		put_text(sink, body->note.text);
@@ -242,7 +242,7 @@ static void get_note(struct ackbytes_source *source, enum ackbody_type type,
 		uint8_t event = ackbytes_get_byte(source);
 
 		if (event < ACKBODY_EVENT_CUT_ASKED ||
-		    event > ACKBODY_EVENT_NOTE)
+		    event > ACKBODY_EVENT_UNSENT)
 			source->is_bad = true;
 		else
 			note->event = (enum ackbody_event)event;

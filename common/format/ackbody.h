@@ -50,6 +50,10 @@ enum ackbody_event {
 	ACKBODY_EVENT_RESTORED,
 	ACKBODY_EVENT_ERROR,
 	ACKBODY_EVENT_NOTE,
+	/* P9: flushes of this run were never sent to the drive, as the writer
+	 * has found out or its user has accepted; the text says where they
+	 * ended. */
+	ACKBODY_EVENT_UNSENT,
 };
 
 struct ackbody_range {

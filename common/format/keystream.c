@@ -55,13 +55,20 @@ static void put_counters(struct keystream_at at, uint8_t *buffer, size_t count)
 #if defined(__x86_64__)
 
 #define TARGET_WIDE __attribute__((target("vaes,avx2,aes,sse4.2")))
+#define INLINE_WIDE TARGET_WIDE __attribute__((always_inline)) static inline
 
 /* Registers of two counters each: an AES round takes four cycles, and two of
  * them can begin in each. */
 #define WIDE       8
 #define WIDE_BYTES (WIDE * 2UL * KEYSTREAM_BLOCK_BYTES)
 
-static_assert(KEYSTREAM_UNIT_BYTES % WIDE_BYTES == 0, "whole turns");
+/* Registers that a head covers; it covers half of the next. */
+#define HEAD_WHOLE (KEYSTREAM_HEAD_BYTES / (2UL * KEYSTREAM_BLOCK_BYTES))
+
+static_assert(KEYSTREAM_HEAD_BYTES ==
+		      (2 * HEAD_WHOLE + 1) * KEYSTREAM_BLOCK_BYTES,
+	      "half a register");
+static_assert(KEYSTREAM_UNIT_BYTES == 2 * WIDE_BYTES, "two turns");
 static_assert(KEYSTREAM_BESIDE * KEYSTREAM_UNIT_BYTES / WIDE_BYTES ==
 		      KEYSTREAM_UNIT_BYTES / (WIDE * sizeof(uint64_t)),
 	      "both end at once");
@@ -106,14 +113,14 @@ TARGET_WIDE static inline __m256i round_key(const uint8_t *keys, size_t round)
 		(const __m128i_u *)(keys + round * KEYSTREAM_BLOCK_BYTES)));
 }
 
-/* WIDE_BYTES of keystream; the counter behind them. */
-TARGET_WIDE static inline __m256i turn(const uint8_t *keys, __m256i counter,
-				       uint8_t *buffer)
+/* WIDE_BYTES of keystream in registers; the counter behind them. */
+INLINE_WIDE __m256i turn(const uint8_t *keys, __m256i counter,
+			 __m256i wide[WIDE])
 {
 	const __m256i swap = _mm256_broadcastsi128_si256(_mm_set_epi8(
 		8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
 	const __m256i two = _mm256_set_epi64x(2, 0, 2, 0);
-	__m256i key = round_key(keys, 0), wide[WIDE];
+	__m256i key = round_key(keys, 0);
 
 #pragma GCC unroll 8
 	for (size_t i = 0; i < WIDE; i++) {
@@ -131,9 +138,43 @@ TARGET_WIDE static inline __m256i turn(const uint8_t *keys, __m256i counter,
 	key = round_key(keys, ROUNDS);
 #pragma GCC unroll 8
 	for (size_t i = 0; i < WIDE; i++)
-		_mm256_storeu_si256((__m256i_u *)(buffer + i * sizeof(key)),
-				    _mm256_aesenclast_epi128(wide[i], key));
+		wide[i] = _mm256_aesenclast_epi128(wide[i], key);
 	return counter;
+}
+
+/* The same, kept. */
+INLINE_WIDE __m256i turn_into(const uint8_t *keys, __m256i counter,
+			      uint8_t *buffer)
+{
+	__m256i wide[WIDE];
+
+	counter = turn(keys, counter, wide);
+#pragma GCC unroll 8
+	for (size_t i = 0; i < WIDE; i++)
+		_mm256_storeu_si256((__m256i_u *)(buffer + i * sizeof(wide[0])),
+				    wide[i]);
+	return counter;
+}
+
+/* The bits in which WIDE_BYTES at BYTES are others; at a unit's start what lies
+ * over the keystream there is left out. */
+INLINE_WIDE __m256i turn_against(const __m256i wide[WIDE], const uint8_t *bytes,
+				 bool is_start)
+{
+	__m256i others = _mm256_setzero_si256();
+
+#pragma GCC unroll 8
+	for (size_t i = is_start ? HEAD_WHOLE : 0; i < WIDE; i++) {
+		__m256i found = _mm256_loadu_si256(
+			(const __m256i_u *)(bytes + i * sizeof(found)));
+		__m256i bits = _mm256_xor_si256(found, wide[i]);
+
+		if (is_start && i == HEAD_WHOLE)
+			bits = _mm256_blend_epi32(_mm256_setzero_si256(), bits,
+						  0xf0);
+		others = _mm256_or_si256(others, bits);
+	}
+	return others;
 }
 
 TARGET_WIDE static __m256i counter_of(struct keystream_at at)
@@ -149,7 +190,7 @@ TARGET_WIDE static void make_wide(const struct keystream *keystream,
 	__m256i counter = counter_of(at);
 
 	for (; count > 0; count -= WIDE_BYTES, buffer += WIDE_BYTES)
-		counter = turn(keystream->round_keys, counter, buffer);
+		counter = turn_into(keystream->round_keys, counter, buffer);
 }
 
 TARGET_WIDE static inline uint64_t step(uint64_t crc, const uint8_t *bytes)
@@ -172,7 +213,7 @@ TARGET_WIDE static void make_beside_wide(const struct keystream *keystream,
 					  ~crcs[3]};
 
 	for (const uint8_t *end = done + KEYSTREAM_UNIT_BYTES; done < end;) {
-		counter = turn(keystream->round_keys, counter, buffer);
+		counter = turn_into(keystream->round_keys, counter, buffer);
 		buffer += WIDE_BYTES;
 #pragma GCC unroll 8
 		for (size_t i = 0; i < WIDE; i++, done += sizeof(crc[0])) {
@@ -184,6 +225,58 @@ TARGET_WIDE static void make_beside_wide(const struct keystream *keystream,
 	}
 	for (size_t k = 0; k < KEYSTREAM_BESIDE; k++)
 		crcs[k] = ~(uint32_t)crc[k];
+}
+
+/* A share of each checksum, WIDE words; the field in the second word of a unit
+ * counts as zero. */
+INLINE_WIDE void share(uint64_t crc[KEYSTREAM_BESIDE], const uint8_t *units,
+		       bool is_start)
+{
+#pragma GCC unroll 8
+	for (size_t i = 0; i < WIDE; i++) {
+		uint64_t kept = is_start && i == 1 ? ~0ULL << 32 : ~0ULL;
+
+#pragma GCC unroll 4
+		for (size_t k = 0; k < KEYSTREAM_BESIDE; k++) {
+			uint64_t word;
+
+			memcpy(&word,
+			       units + k * KEYSTREAM_UNIT_BYTES +
+				       i * sizeof(word),
+			       sizeof(word));
+			crc[k] = _mm_crc32_u64(crc[k], word & kept);
+		}
+	}
+}
+
+/* Half a unit against its keystream, and a share of all checksums, in turn. */
+TARGET_WIDE static unsigned int check_wide(const struct keystream *keystream,
+					   const struct keystream_at *at,
+					   const uint8_t *units,
+					   uint32_t crcs[KEYSTREAM_BESIDE])
+{
+	const uint8_t *keys = keystream->round_keys, *left = units;
+	uint64_t crc[KEYSTREAM_BESIDE] = {~0U, ~0U, ~0U, ~0U};
+	unsigned int others = 0;
+
+	for (size_t k = 0; k < KEYSTREAM_BESIDE; k++) {
+		const uint8_t *unit = units + k * KEYSTREAM_UNIT_BYTES;
+		__m256i counter = counter_of(at[k]), wide[WIDE], bits;
+
+		counter = turn(keys, counter, wide);
+		bits = turn_against(wide, unit, true);
+		share(crc, left, k == 0);
+		(void)turn(keys, counter, wide);
+		bits = _mm256_or_si256(
+			bits, turn_against(wide, unit + WIDE_BYTES, false));
+		share(crc, left + WIDE * sizeof(crc[0]), false);
+		left += 2 * WIDE * sizeof(crc[0]);
+		if (!_mm256_testz_si256(bits, bits))
+			others |= 1U << k;
+	}
+	for (size_t k = 0; k < KEYSTREAM_BESIDE; k++)
+		crcs[k] = ~(uint32_t)crc[k];
+	return others;
 }
 
 /* CPUID leaf 7 tells VAES; clang 14 has no name for it. */
@@ -219,6 +312,17 @@ static void make_beside_wide(const struct keystream *keystream,
 	(void)done;
 	(void)crcs;
 	make_wide(keystream, at, buffer, 0);
+}
+
+static unsigned int check_wide(const struct keystream *keystream,
+			       const struct keystream_at *at,
+			       const uint8_t *units, uint32_t *crcs)
+{
+	(void)keystream;
+	(void)at;
+	(void)units;
+	(void)crcs;
+	return 0;
 }
 
 static bool has_wide(void)
@@ -271,6 +375,58 @@ void keystream_make_beside(struct keystream *keystream, struct keystream_at at,
 			   KEYSTREAM_UNIT_BYTES);
 }
 
+static unsigned int check_apart(struct keystream *keystream,
+				const struct keystream_at *at,
+				const uint8_t *units,
+				uint32_t crcs[KEYSTREAM_BESIDE])
+{
+	static const uint8_t zero[KEYSTREAM_CRC_BYTES];
+	uint8_t made[KEYSTREAM_BESIDE * KEYSTREAM_UNIT_BYTES];
+	unsigned int others = 0;
+
+	keystream_make_units(keystream, at, KEYSTREAM_BESIDE, made);
+	for (size_t k = 0; k < KEYSTREAM_BESIDE; k++) {
+		const uint8_t *unit = units + k * KEYSTREAM_UNIT_BYTES;
+		const size_t behind = KEYSTREAM_CRC_AT + sizeof(zero);
+
+		crcs[k] = crc32c_extend(0, unit, KEYSTREAM_CRC_AT);
+		crcs[k] = crc32c_extend(crcs[k], zero, sizeof(zero));
+		crcs[k] = crc32c_extend(crcs[k], unit + behind,
+					KEYSTREAM_UNIT_BYTES - behind);
+		if (memcmp(made + k * KEYSTREAM_UNIT_BYTES +
+				   KEYSTREAM_HEAD_BYTES,
+			   unit + KEYSTREAM_HEAD_BYTES,
+			   KEYSTREAM_UNIT_BYTES - KEYSTREAM_HEAD_BYTES) != 0)
+			others |= 1U << k;
+	}
+	return others;
+}
+
+unsigned int keystream_check(struct keystream *keystream,
+			     const struct keystream_at *at,
+			     const uint8_t *units,
+			     uint32_t crcs[KEYSTREAM_BESIDE])
+{
+	return keystream->is_wide ? check_wide(keystream, at, units, crcs)
+				  : check_apart(keystream, at, units, crcs);
+}
+
+/* What the verifier computes, against libcrypto's units. */
+static bool agrees_checking(struct keystream *keystream,
+			    struct keystream_at first, const uint8_t *units)
+{
+	struct keystream_at at[KEYSTREAM_BESIDE];
+	uint32_t wide[KEYSTREAM_BESIDE] = {0}, crcs[KEYSTREAM_BESIDE];
+
+	for (size_t k = 0; k < KEYSTREAM_BESIDE; k++) {
+		at[k] = first;
+		first.low += KEYSTREAM_UNIT_BYTES / KEYSTREAM_BLOCK_BYTES;
+	}
+	return check_wide(keystream, at, units, wide) == 0 &&
+	       check_apart(keystream, at, units, crcs) == 0 &&
+	       memcmp(wide, crcs, sizeof(crcs)) == 0;
+}
+
 /* Content or checksums that the reader computes otherwise would accuse an
  * honest drive. */
 static bool agrees(struct keystream *keystream)
@@ -290,7 +446,8 @@ static bool agrees(struct keystream *keystream)
 			   KEYSTREAM_UNIT_BYTES, KEYSTREAM_UNIT_BYTES);
 	return memcmp(wide[0], library, sizeof(library)) == 0 &&
 	       memcmp(wide[1], library, sizeof(library)) == 0 &&
-	       memcmp(wide_crcs, crcs, sizeof(crcs)) == 0;
+	       memcmp(wide_crcs, crcs, sizeof(crcs)) == 0 &&
+	       agrees_checking(keystream, at, library);
 }
 
 struct keystream *keystream_new(const uint8_t key[KEYSTREAM_KEY_BYTES],

@@ -24,6 +24,9 @@ struct keystream;
 #define KEYSTREAM_BLOCK_BYTES 16  /* one counter's */
 #define KEYSTREAM_UNIT_BYTES  512 /* lengths are multiples of it */
 #define KEYSTREAM_BESIDE      4   /* units that a checksum is hidden in */
+#define KEYSTREAM_HEAD_BYTES  80  /* of a unit that is checked: no keystream */
+#define KEYSTREAM_CRC_AT      8   /* in them: counts as zero, 4 bytes */
+#define KEYSTREAM_CRC_BYTES   4
 
 /* The 16 bytes of a counter block: both halves big endian. */
 struct keystream_at {
@@ -49,6 +52,17 @@ void keystream_make_units(struct keystream *keystream,
 void keystream_make_beside(struct keystream *keystream, struct keystream_at at,
 			   uint8_t *buffer, const uint8_t *done,
 			   uint32_t crcs[KEYSTREAM_BESIDE]);
+
+/*
+ * Of KEYSTREAM_BESIDE units in a row, each with a head over its keystream: a
+ * bit for each whose other bytes are not the keystream from its AT on, and the
+ * CRC-32C of each, its own field counting as zero. All in one pass where the
+ * wide path is in use; else keystream_make_units() for many is faster.
+ */
+unsigned int keystream_check(struct keystream *keystream,
+			     const struct keystream_at *at,
+			     const uint8_t *units,
+			     uint32_t crcs[KEYSTREAM_BESIDE]);
 
 /* Whether the processor's wide path is in use. */
 bool keystream_is_wide(const struct keystream *keystream);

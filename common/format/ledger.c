@@ -301,6 +301,7 @@ static void apply_event(struct ledger *ledger, enum ackbody_event event)
 		return;
 	case ACKBODY_EVENT_ERROR:
 	case ACKBODY_EVENT_NOTE:
+	case ACKBODY_EVENT_UNSENT:
 		return;
 	}
 }
@@ -439,6 +440,11 @@ uint64_t ledger_forgotten(const struct ledger *ledger)
 	for (size_t i = 0; i < ledger->run.streams; i++)
 		forgotten += ledger->streams[i].durable.forgotten;
 	return forgotten;
+}
+
+uint64_t ledger_floor(const struct ledger *ledger, uint16_t stream)
+{
+	return stream_of(ledger, stream)->durable.floor;
 }
 
 bool ledger_is_cut_asked(const struct ledger *ledger)

@@ -4,8 +4,8 @@
  *
  * Folds bodies in log order. Pure: no I/O, no clock; memory has a fixed upper
  * limit whatever the length of the log. Where the limit would be passed the
- * OLDEST durable ranges are forgotten (they turn into doubt, which can never
- * convict; ledger_forgotten() counts them, and the report says so).
+ * OLDEST durable ranges are forgotten: they turn into doubt, which can never
+ * convict, nor acquit (ledger_floor() tells where).
  *
  * For each stream it keeps
  *   - durable ranges: promised by a DURABLE body that stands before the cycle's
@@ -81,6 +81,8 @@ uint64_t ledger_durable_last(const struct ledger *ledger, uint16_t stream);
 /* How many numbers are promised, by the log alone and with media proof. */
 uint64_t ledger_durable_count(const struct ledger *ledger, uint16_t stream);
 uint64_t ledger_forgotten(const struct ledger *ledger);
+/* At or below this number a promise may have been forgotten; 0: none was. */
+uint64_t ledger_floor(const struct ledger *ledger, uint16_t stream);
 /* "cut asked" stands in the log of the current cycle. */
 bool ledger_is_cut_asked(const struct ledger *ledger);
 /* "cut seen" counts in it: media proof is firm (P11). */

@@ -26,6 +26,9 @@
 static_assert(ATOMS_MAX == 8192, "the limit in docs/FORMATS.md");
 static_assert(RUN_STREAMS_MAX < FILL_STREAM, "fill has a counter of its own");
 static_assert(RUN_ATOM_BYTES == KEYSTREAM_UNIT_BYTES, "an atom is a unit");
+static_assert(RECORD_HEADER_BYTES == KEYSTREAM_HEAD_BYTES &&
+		      CRC_AT == KEYSTREAM_CRC_AT,
+	      "keystream_check() checks atoms");
 
 struct record_cipher {
 	struct keystream *keystream;
@@ -327,14 +330,14 @@ static bool is_possible(const struct record *record)
 	       record->durable_sequence < record->sequence;
 }
 
-/* Everything but the comparison with the keystream. */
+/* What the atom is if checksum and content are right. */
 static enum record_state examine_header(const struct record_cipher *cipher,
-					const uint8_t *atom, uint32_t crc,
+					const uint8_t *atom,
 					struct record *found)
 {
 	if (is_blank(atom))
 		return RECORD_BLANK;
-	if (!has_frame(atom) || crc != bytes_get32(atom + CRC_AT))
+	if (!has_frame(atom))
 		return RECORD_CORRUPT;
 	get_header(atom, found);
 	if (!is_possible(found))
@@ -342,6 +345,29 @@ static enum record_state examine_header(const struct record_cipher *cipher,
 	if (memcmp(found->run_id, cipher->run_id, RUN_ID_BYTES) != 0)
 		return RECORD_FOREIGN;
 	return RECORD_GOOD;
+}
+
+static bool has_checksum(enum record_state state)
+{
+	return state == RECORD_GOOD || state == RECORD_FOREIGN;
+}
+
+/* Turns GOOD and FOREIGN into CORRUPT where the checksum is wrong. */
+static void compare_checksums(const uint8_t *atoms, size_t count,
+			      enum record_state *states)
+{
+	uint32_t crcs[BATCH_ATOMS];
+	bool is_needed = false;
+
+	for (size_t i = 0; i < count; i++)
+		is_needed |= has_checksum(states[i]);
+	if (!is_needed)
+		return;
+	checksum_batch(atoms, count, crcs);
+	for (size_t i = 0; i < count; i++)
+		if (has_checksum(states[i]) &&
+		    crcs[i] != bytes_get32(atoms + i * RUN_ATOM_BYTES + CRC_AT))
+			states[i] = RECORD_CORRUPT;
 }
 
 /* Turns GOOD into CORRUPT where the content is not the keystream's. */
@@ -356,6 +382,8 @@ static void compare_batch(struct record_cipher *cipher, const uint8_t *atoms,
 	for (size_t i = 0; i < count; i++)
 		if (states[i] == RECORD_GOOD)
 			at[used++] = position_of(&found[i]);
+	if (used == 0)
+		return;
 	keystream_make_units(cipher->keystream, at, used, cipher->scratch);
 	for (size_t i = 0; i < count; i++) {
 		if (states[i] != RECORD_GOOD)
@@ -377,17 +405,52 @@ enum record_state record_examine(struct record_cipher *cipher,
 	return state;
 }
 
+/* Both comparisons in one pass, of KEYSTREAM_BESIDE that look GOOD. */
+static void check_group(struct record_cipher *cipher, const uint8_t *atoms,
+			enum record_state *states, const struct record *found)
+{
+	struct keystream_at at[KEYSTREAM_BESIDE];
+	uint32_t crcs[KEYSTREAM_BESIDE];
+	unsigned int others;
+
+	for (size_t i = 0; i < KEYSTREAM_BESIDE; i++)
+		at[i] = position_of(&found[i]);
+	others = keystream_check(cipher->keystream, at, atoms, crcs);
+	for (size_t i = 0; i < KEYSTREAM_BESIDE; i++)
+		if ((others >> i & 1) != 0 ||
+		    crcs[i] != bytes_get32(atoms + i * RUN_ATOM_BYTES + CRC_AT))
+			states[i] = RECORD_CORRUPT;
+}
+
+static bool is_good_group(const enum record_state *states, size_t count)
+{
+	size_t good = 0;
+
+	while (good < KEYSTREAM_BESIDE && good < count &&
+	       states[good] == RECORD_GOOD)
+		good++;
+	return good == KEYSTREAM_BESIDE;
+}
+
 static void examine_batch(struct record_cipher *cipher, const uint8_t *atoms,
 			  size_t count, enum record_state *states,
 			  struct record *found)
 {
-	uint32_t crcs[BATCH_ATOMS];
+	size_t i;
 
-	checksum_batch(atoms, count, crcs);
-	for (size_t i = 0; i < count; i++)
+	for (i = 0; i < count; i++)
 		states[i] = examine_header(cipher, atoms + i * RUN_ATOM_BYTES,
-					   crcs[i], &found[i]);
-	compare_batch(cipher, atoms, count, states, found);
+					   &found[i]);
+	i = 0;
+	if (keystream_is_wide(cipher->keystream))
+		for (; is_good_group(states + i, count - i);
+		     i += KEYSTREAM_BESIDE)
+			check_group(cipher, atoms + i * RUN_ATOM_BYTES,
+				    states + i, found + i);
+	/* What it leaves is not of four, or not all good. */
+	atoms += i * RUN_ATOM_BYTES;
+	compare_checksums(atoms, count - i, states + i);
+	compare_batch(cipher, atoms, count - i, states + i, found + i);
 }
 
 void record_examine_many(struct record_cipher *cipher, const uint8_t *buffer,

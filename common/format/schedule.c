@@ -198,3 +198,92 @@ uint64_t schedule_newest(const struct schedule *schedule, uint64_t slot,
 	}
 	return pass * schedule->slots + position + 1;
 }
+
+/* As permute_back(), of several at once. */
+static void permute_back_lanes(const struct schedule *schedule, uint64_t key,
+			       uint64_t values[LANES])
+{
+	unsigned int bits = schedule->half_bits;
+	uint64_t mask = (1ULL << bits) - 1;
+	uint64_t left[LANES], right[LANES];
+
+#pragma GCC unroll 4
+	for (unsigned int i = 0; i < LANES; i++) {
+		left[i] = values[i] >> bits;
+		right[i] = values[i] & mask;
+	}
+	for (unsigned int round = ROUNDS; round-- > 0;) {
+#pragma GCC unroll 4
+		for (unsigned int i = 0; i < LANES; i++) {
+			uint64_t previous =
+				right[i] ^
+				(round_value(key, round, left[i]) & mask);
+
+			right[i] = left[i];
+			left[i] = previous;
+		}
+	}
+#pragma GCC unroll 4
+	for (unsigned int i = 0; i < LANES; i++)
+		values[i] = left[i] << bits | right[i];
+}
+
+/*
+ * Turns COUNT slots into their positions in PASS. Each walk has a length of its
+ * own: a lane whose walk has ended takes the next slot, so that none idles.
+ */
+static void positions_of(const struct schedule *schedule, uint64_t pass,
+			 uint64_t *values, unsigned int count)
+{
+	uint64_t key = pass_key(schedule, pass), lanes[LANES] = {0};
+	unsigned int of[LANES], started = 0, ended = 0;
+
+	if (schedule->pattern == RUN_PATTERN_SEQUENTIAL)
+		return;
+	for (unsigned int i = 0; i < LANES; i++) {
+		of[i] = started;
+		lanes[i] = started < count ? values[started++] : 0;
+	}
+	while (ended < count) {
+		permute_back_lanes(schedule, key, lanes);
+		for (unsigned int i = 0; i < LANES; i++) {
+			if (lanes[i] >= schedule->slots || of[i] >= count)
+				continue;
+			values[of[i]] = lanes[i];
+			ended++;
+			of[i] = started < count ? started : count;
+			lanes[i] = started < count ? values[started++] : 0;
+		}
+	}
+}
+
+void schedule_newest_many(const struct schedule *schedule, uint64_t slot,
+			  unsigned int count, uint64_t bound, uint64_t *newest)
+{
+	uint64_t pass, last, late[SCHEDULE_MANY_MAX];
+	unsigned int which[SCHEDULE_MANY_MAX], misses = 0;
+
+	assert(count <= SCHEDULE_MANY_MAX && slot + count <= schedule->slots);
+	for (unsigned int i = 0; i < count; i++)
+		newest[i] = bound == 0 ? 0 : slot + i;
+	if (bound == 0)
+		return;
+	pass = (bound - 1) / schedule->slots;
+	last = (bound - 1) % schedule->slots;
+	positions_of(schedule, pass, newest, count);
+	for (unsigned int i = 0; i < count; i++) {
+		if (newest[i] <= last) {
+			newest[i] += pass * schedule->slots + 1;
+			continue;
+		}
+		newest[i] = 0;
+		late[misses] = slot + i;
+		which[misses++] = i;
+	}
+	if (pass == 0 || misses == 0)
+		return;
+	/* This pass comes to them only after BOUND. */
+	positions_of(schedule, pass - 1, late, misses);
+	for (unsigned int i = 0; i < misses; i++)
+		newest[which[i]] = (pass - 1) * schedule->slots + late[i] + 1;
+}

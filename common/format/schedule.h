@@ -37,4 +37,11 @@ void schedule_slots(const struct schedule *schedule, uint64_t first,
 uint64_t schedule_newest(const struct schedule *schedule, uint64_t slot,
 			 uint64_t bound);
 
+#define SCHEDULE_MANY_MAX 64
+
+/* The same of COUNT slots from SLOT on, SCHEDULE_MANY_MAX at most; faster than
+ * one by one. */
+void schedule_newest_many(const struct schedule *schedule, uint64_t slot,
+			  unsigned int count, uint64_t bound, uint64_t *newest);
+
 #endif

@@ -136,6 +136,9 @@ static void every_statement_survives(void **state)
 	set_note(ACKBODY_EVENT, "");
 	(void)round_trip();
 	assert_int_equal(back.note.event, ACKBODY_EVENT_CUT_ASKED);
+	body.note.event = ACKBODY_EVENT_UNSENT;
+	(void)round_trip();
+	assert_int_equal(back.note.event, ACKBODY_EVENT_UNSENT);
 	set_note(ACKBODY_END, "runtime is over");
 	(void)round_trip();
 	assert_int_equal(back.note.at_ns, 77);
@@ -303,7 +306,7 @@ static void p9_unknown_types_are_refused(void **state)
 	REFUSE(9, 0);
 	REFUSE(255, 1, 0);
 	REFUSE(ACKBODY_EVENT, 2, 0, 0); /* unknown events */
-	REFUSE(ACKBODY_EVENT, 2, 6, 0);
+	REFUSE(ACKBODY_EVENT, 2, 7, 0);
 	REFUSE(ACKBODY_RUN, 1, 0);
 }
 

@@ -225,6 +225,35 @@ static void p9_too_long_a_history_promises_nothing(void **state)
 	world_free(&w);
 }
 
+/* One pass over many slots, write N in slot N - 1; every fourth write is
+ * durable: one range more than is kept. */
+static void p9_what_may_be_forgotten_is_not_judged(void **state)
+{
+	const uint64_t last = 4 * LEDGER_RANGES_MAX + 1;
+	struct world w;
+	uint64_t s;
+
+	(void)state;
+	world_init(&w, world_run(last + 1, 1));
+	world_cycle(&w, 1, 1, last + 1);
+	for (s = 5; s <= last; s += 4)
+		world_durable(&w, s, s);
+	assert_int_equal(ledger_floor(w.ledger, 0), 0);
+	world_expect(&w, 0);
+	assert_false(w.promise.is_capped);
+	world_durable(&w, 1, 1);
+	assert_int_equal(ledger_floor(w.ledger, 0), 1);
+	world_expect(&w, 0); /* it was durable, which nobody knows now */
+	assert_true(w.promise.is_capped);
+	assert_int_equal(w.promise.durable_sequence, 0);
+	world_expect(&w, 1);
+	assert_false(w.promise.is_capped);
+	world_expect(&w, 4);
+	assert_false(w.promise.is_capped);
+	assert_int_equal(w.promise.durable_sequence, 5);
+	world_free(&w);
+}
+
 /* The same as a table that remembers every write, for a random schedule. */
 static void p4_agrees_with_a_table_of_all_writes(void **state)
 {
@@ -267,6 +296,7 @@ int main(void)
 		cmocka_unit_test(p5_media_proof_promises_without_a_log),
 		cmocka_unit_test(p4_a_region_of_one_slot_works),
 		cmocka_unit_test(p9_too_long_a_history_promises_nothing),
+		cmocka_unit_test(p9_what_may_be_forgotten_is_not_judged),
 		cmocka_unit_test(p4_agrees_with_a_table_of_all_writes),
 	};
 
