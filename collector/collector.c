@@ -11,9 +11,8 @@
 #include "common/base/err.h"
 #include "common/net/channel.h"
 
-#define PAUSE_NS                                                    \
-	CLOCK_NS_PER_S /* after an accept for which nothing is left \
-			*/
+/* After an accept for which nothing is left. */
+#define PAUSE_NS CLOCK_NS_PER_S
 
 struct collector {
 	struct client_house house;

@@ -2,13 +2,16 @@
 /*
  * plugpull-collector - keeps acknowledgements on a machine that keeps power.
  */
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/bounds.h"
 #include "collector/collector.h"
 #include "collector/send.h"
+#include "common/ackfile/condense.h"
 #include "common/base/err.h"
 #include "common/base/options.h"
 #include "common/net/channel.h"
@@ -19,7 +22,7 @@
 #define TIMEOUT_MAX_MS     3600000
 
 struct settings {
-	const char *listen, *dir, *key, *new_key;
+	const char *listen, *dir, *key, *new_key, *bounds, *output;
 	uint64_t timeout_ms;
 	struct send_order order;
 };
@@ -66,6 +69,23 @@ static void set_signals(sigset_t *wait_mask)
 	sigdelset(wait_mask, SIGTERM);
 }
 
+static int print_bounds(const struct settings *settings, struct err *err)
+{
+	struct condense_facts facts = {0};
+	char line[128];
+
+	if (bounds_write(settings->bounds, settings->output, &facts, err) < 0)
+		return -1;
+	if (facts.torn_bytes > 0) {
+		(void)snprintf(line, sizeof(line),
+			       "%" PRIu64 " bytes of an unfinished record "
+			       "were left out",
+			       facts.torn_bytes);
+		say(line);
+	}
+	return 0;
+}
+
 static int serve(const struct settings *settings, const struct channel_key *key,
 		 struct err *err)
 {
@@ -97,11 +117,11 @@ static int check_settings(const struct settings *settings, struct err *err)
 {
 	const struct send_order *order = &settings->order;
 	int asked = (settings->listen != NULL) + (settings->new_key != NULL) +
-		    (order->event != NULL);
+		    (order->event != NULL) + (settings->bounds != NULL);
 
 	if (asked != 1)
-		return err_set(err,
-			       "one of --listen, --send, --new-key is wanted");
+		return err_set(err, "one of --listen, --send, --bounds, "
+				    "--new-key is wanted");
 	if ((settings->listen != NULL) != (settings->dir != NULL))
 		return err_set(err, "--listen and --dir belong together");
 	if ((order->event != NULL) != (order->run != NULL) ||
@@ -110,6 +130,10 @@ static int check_settings(const struct settings *settings, struct err *err)
 			       "--send, --run and --connect belong together");
 	if (order->text != NULL && order->event == NULL)
 		return err_set(err, "--text belongs to --send");
+	if (settings->output != NULL && settings->bounds == NULL)
+		return err_set(err, "--output belongs to --bounds");
+	if (settings->bounds != NULL && settings->key != NULL)
+		return err_set(err, "--bounds reads a file, and needs no key");
 	if (settings->new_key != NULL && settings->key != NULL)
 		return err_set(err, "--new-key makes a key, --key uses one");
 	return 0;
@@ -122,6 +146,8 @@ static int work(struct settings *settings, struct err *err)
 
 	if (settings->new_key != NULL)
 		return channel_key_create(settings->new_key, err);
+	if (settings->bounds != NULL)
+		return print_bounds(settings, err);
 	if (settings->key != NULL) {
 		key = channel_key_load(settings->key, err);
 		if (key == NULL)
@@ -142,7 +168,8 @@ static const char description[] =
 	"one log for\neach run, and answer only what is safe in it.";
 
 static const char exit_status[] =
-	"0 stopped as told, or the event is on record; 2 anything else.";
+	"0 stopped as told, the event is on record, or the bounds are out;\n"
+	"2 anything else.";
 
 static const char examples[] =
 	" plugpull-collector --new-key rig.key\n"
@@ -176,6 +203,12 @@ static enum option_outcome parse(struct settings *settings, int argc,
 		 "the collector that has the run", 0, 0, NULL},
 		{"text", 't', OPTION_TEXT, &order->text, "<text>",
 		 "what else is to be said of the event", 0, 0, NULL},
+		{"bounds", 'b', OPTION_TEXT, &settings->bounds, "<file>",
+		 "condense a log for a verifier elsewhere, and end", 0, 0,
+		 NULL},
+		{"output", 'o', OPTION_TEXT, &settings->output, "<file>",
+		 "where the bounds go, a new file (default: stdout)", 0, 0,
+		 NULL},
 		{"timeout", 0, OPTION_DURATION, &settings->timeout_ms,
 		 "<duration>", "give up sending after this (default 10s)", 1,
 		 TIMEOUT_MAX_MS, NULL},

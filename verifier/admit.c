@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/target/identity.h"
 #include "common/target/target.h"
 #include "verifier/reader.h"
 
@@ -45,8 +46,8 @@ int admit_check_drive(const struct run *run, const struct admit_drive *drive,
 	char id[RUN_ID_TEXT_BYTES];
 
 	run_id_text(run->id, id);
-	if (run->identity[0] != '\0' && drive->identity[0] != '\0' &&
-	    strcmp(run->identity, drive->identity) != 0) {
+	if (identity_compare(run->identity, drive->identity) ==
+	    IDENTITY_OTHER) {
 		(void)err_set(err,
 			      "wrong drive: run %s was written to %s, but %s "
 			      "is %s",
@@ -145,7 +146,8 @@ int admit_decide(const struct run *run, const struct admit_drive *drive,
 	    is_own_claim(&labels[1], run))
 		return 0;
 	run_id_text(run->id, wanted);
-	if (run->identity[0] == '\0' || drive->identity[0] == '\0')
+	if (drive->is_shared ||
+	    identity_compare(run->identity, drive->identity) != IDENTITY_SAME)
 		return err_set(err,
 			       "no label of run %s can be read on %s, and "
 			       "nothing else tells that it is the same drive"

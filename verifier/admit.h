@@ -40,6 +40,8 @@ struct admit_drive { /* what is known of the drive that was opened */
 	const char *identity; /* "" unknown */
 	uint64_t size_bytes;
 	uint32_t logical_block_bytes;
+	/* Others have this identity, too: it proves nothing. */
+	bool is_shared;
 	bool was_labelled; /* the log says that the labels had been flushed */
 };
 

@@ -70,8 +70,8 @@ static void say_kept(struct result *result)
 	if (result->tally.capped > 0) { /* P9: nor does trouble ever acquit */
 		conclude_none(result, "");
 		(void)snprintf(result->reason, sizeof(result->reason),
-			       "%" PRIu64 " places have too long a history of "
-			       "doubt to be judged",
+			       "%" PRIu64 " places have too long a history "
+			       "to be judged",
 			       result->tally.capped);
 		return;
 	}
@@ -110,6 +110,20 @@ static void say_kept(struct result *result)
 		       "rig could have seen a loss");
 }
 
+/* P9: what nobody asked of the drive it neither kept nor broke. */
+static void say_unsent(struct result *result)
+{
+	char broken[256];
+
+	count_broken(&result->tally, broken, sizeof(broken));
+	conclude_none(result, "");
+	(void)snprintf(
+		result->reason, sizeof(result->reason),
+		"the flushes did not reach the drive (%s)%s%.180s%s",
+		result->log.unsent, broken[0] == '\0' ? "" : ": ", broken,
+		broken[0] == '\0' ? "" : ", which accuses the way there");
+}
+
 /* P9: which of two answers was the drive's true one is not known. */
 static void say_changed(struct result *result)
 {
@@ -136,6 +150,10 @@ void conclude(struct result *result)
 		(void)snprintf(result->reason, sizeof(result->reason),
 			       "the log changed while the drive was read: %s",
 			       result->log_doubt);
+		return;
+	}
+	if (result->log.unsent[0] != '\0') {
+		say_unsent(result);
 		return;
 	}
 	if (result->tally.has_impossible) { /* P9 */

@@ -7,14 +7,36 @@
 #include "common/ackfile/ackreader.h"
 #include "common/base/err.h"
 #include "common/format/ledger.h"
+#include "verifier/logbounds.h"
+#include "verifier/logstdin.h"
+
+#define FLUSH_PROOF "flush proof: " /* so the writer begins */
+
+static bool tells_of_unsent(const struct ackbody *body)
+{
+	return body->type == ACKBODY_EVENT &&
+	       body->note.event == ACKBODY_EVENT_UNSENT;
+}
+
+static void take_event(const struct ackbody *body, struct logpass *facts)
+{
+	if (tells_of_unsent(body) && facts->unsent[0] == '\0')
+		memcpy(facts->unsent, body->note.text, sizeof(facts->unsent));
+	if (body->type == ACKBODY_EVENT &&
+	    body->note.event == ACKBODY_EVENT_NOTE &&
+	    strncmp(body->note.text, FLUSH_PROOF, strlen(FLUSH_PROOF)) == 0)
+		memcpy(facts->flush_proof, body->note.text,
+		       sizeof(facts->flush_proof));
+}
 
 int logpass_load(const char *path, struct ledger *ledger, struct logpass *facts,
 		 struct err *err)
 {
 	struct stat status = {.st_size = -1};
-	int known = stat(path, &status);
-	struct ackreader *reader = ackreader_open(path, err);
+	int known = logstdin_stat(path, &status);
+	struct ackreader *reader = logstdin_open(path, err);
 	struct ackbody *body = malloc(sizeof(*body));
+	struct logbounds bounds = {0};
 	uint16_t stream;
 	int result = -1;
 
@@ -33,6 +55,8 @@ int logpass_load(const char *path, struct ledger *ledger, struct logpass *facts,
 			result = ackreader_reject(reader, err);
 			goto out;
 		}
+		take_event(body, facts);
+		logbounds_take(&bounds, body);
 		facts->bodies++;
 	}
 	if (result < 0)
@@ -44,9 +68,12 @@ int logpass_load(const char *path, struct ledger *ledger, struct logpass *facts,
 		result = err_set(err,
 				 "%s: not one whole record; it does not even "
 				 "say which run it is of",
-				 path);
+				 logstdin_name(path));
 		goto out;
 	}
+	result = logbounds_check(&bounds, ledger, err);
+	if (result < 0)
+		goto close;
 	facts->has_cycle = ledger_cycle(ledger) != NULL;
 	for (stream = 0; stream < ledger_run(ledger)->streams; stream++)
 		facts->durable[stream] = ledger_durable_count(ledger, stream);
@@ -54,6 +81,7 @@ out:
 	if (result < 0 && reader != NULL)
 		(void)err_hint(err, "take an undamaged copy of the log, or "
 				    "leave --acklog away");
+close:
 	free(body);
 	ackreader_close(reader);
 	return result;
@@ -130,6 +158,11 @@ static enum logpass_news read_news(struct ackreader *reader,
 		}
 		if (bodies > facts->bodies && tells_of_writes(body))
 			return LOGPASS_WRITER;
+		if (bodies > facts->bodies && tells_of_unsent(body)) {
+			(void)err_set(err, "flushes were not sent: %s",
+				      body->note.text);
+			return LOGPASS_UNCLEAR;
+		}
 	}
 	if (result < 0)
 		return LOGPASS_UNCLEAR;
@@ -145,9 +178,10 @@ enum logpass_news logpass_look_again(const char *path,
 	struct ackbody *body = NULL;
 	struct stat status;
 
-	if (stat(path, &status) == -1 || is_untouched(&facts->status, &status))
+	if (logstdin_stat(path, &status) == -1 ||
+	    is_untouched(&facts->status, &status))
 		return LOGPASS_NOTHING;
-	reader = ackreader_open(path, err);
+	reader = logstdin_open(path, err);
 	body = malloc(sizeof(*body));
 	if (body == NULL)
 		(void)err_set(err, "out of memory");
@@ -287,7 +321,7 @@ static void seek(struct seeker *seeker, const struct ackbody *body)
 int logpass_find_ages(const char *path, struct logpass_ages *ages,
 		      struct err *err)
 {
-	struct ackreader *reader = ackreader_open(path, err);
+	struct ackreader *reader = logstdin_open(path, err);
 	struct ackbody *body = malloc(sizeof(*body));
 	struct seeker *seeker = calloc(1, sizeof(*seeker));
 	int result = -1;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "common/format/ackbody.h"
 #include "verifier/findings.h"
 
 struct err;
@@ -23,6 +24,11 @@ struct logpass {
 	uint64_t torn_bytes; /* of an unfinished last frame */
 	bool has_cycle;      /* so the fill and the labels had been flushed */
 	uint64_t durable[RUN_STREAMS_MAX]; /* numbers, by the log alone */
+	/* The first that says so: flushes were not sent (P9); else "". */
+	char unsent[ACKBODY_TEXT_BYTES];
+	/* The last that the writer says of flushes that were counted, for
+	 * people alone; else "". */
+	char flush_proof[ACKBODY_TEXT_BYTES];
 	uint64_t frames;
 	uint32_t crc;       /* of the last frame */
 	struct stat status; /* of the file, just before it was read */
@@ -36,7 +42,7 @@ int logpass_load(const char *path, struct ledger *ledger, struct logpass *facts,
  * says that the writer was at work while the drive was read. An event does not,
  * since anybody may put one on record; nor does the end of a cycle, before
  * which each stream has said that it stopped. What cannot be understood may
- * have been said by a writer.
+ * have been said by a writer; and that flushes were not sent is unclear, too.
  */
 enum logpass_news {
 	LOGPASS_NOTHING, /* that matters; a log that has vanished says nothing

@@ -36,16 +36,23 @@ static void print_error(const struct err *err)
 	fprintf(stderr, "plugpull-verifier: %s\n", text);
 }
 
+static void print_note(const char *text)
+{
+	fprintf(stderr, "plugpull-verifier: %s\n", text);
+}
+
 #define ROWS 8 /* with the empty one at the end */
 
 static void fill_rows(struct arguments *arguments, struct option_row rows[ROWS])
 {
 	const struct option_row table[ROWS] = {
 		{"target", 't', OPTION_TEXT, &arguments->target, "<target>",
-		 "block device, file or nbd:// URI to read", 0, 0, NULL},
+		 "block device, file or nbd:// URI to read, or\n"
+		 "id:<serial number or WWN>",
+		 0, 0, NULL},
 		{"acklog", 'a', OPTION_TEXT, &arguments->acklog, "<file>",
-		 "what the drive promised; without it the drive's\n"
-		 "own records are believed",
+		 "what the drive promised; - is stdin; without it\n"
+		 "the drive's own records are believed",
 		 0, 0, NULL},
 		{"offset", 0, OPTION_SIZE, &arguments->offset_bytes, "<bytes>",
 		 "where the region begins (only without a log;\n"
@@ -189,6 +196,7 @@ int main(int argc, char **argv)
 		.offset_bytes = arguments.offset_bytes,
 		.threads = (unsigned int)arguments.threads,
 		.timeout_ms = (unsigned int)arguments.timeout_ms,
+		.note = print_note,
 	};
 	if (verify_run(&options, result, &err) < 0)
 		no_verdict(result, &err);

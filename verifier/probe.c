@@ -26,6 +26,7 @@ struct probe {
 	struct record *found;
 	struct seen_answer *answers[PROBE_DEPTH]; /* by tag; NULL: answered */
 	unsigned int queued, in_flight;
+	bool has_trouble; /* any */
 	uint64_t misses, left;
 };
 
@@ -41,6 +42,7 @@ static bool take_error(struct probe *probe, struct seen_answer *answer,
 	const struct run *run = ledger_run(probe->ledger);
 	enum judge_read read = JUDGE_READ_GONE;
 
+	probe->has_trouble = true;
 	if (!atomic_load(&probe->reader->is_gone))
 		read = reader_classify(probe->reader, error,
 				       run_slot_offset(run, seen_slot(answer)));
@@ -120,8 +122,10 @@ static bool finish(struct probe *probe)
 		}
 	}
 	probe->queued = 0;
-	if (count < 0)
+	if (count < 0) {
+		probe->has_trouble = true;
 		atomic_store(&probe->reader->rig_error, -count);
+	}
 	return count >= 0;
 }
 
@@ -197,6 +201,21 @@ static int probe_open(struct probe *probe, struct err *err)
 	return probe->queue == NULL ? -1 : 0;
 }
 
+/* Only a queue that never had any trouble is used again. */
+static void end_queue(struct probe *probe)
+{
+	if (probe->in_flight > 0) {
+		target_queue_abandon(probe->queue);
+		target_buffer_abandon(probe->buffers);
+		return;
+	}
+	if (probe->has_trouble)
+		target_queue_close(probe->queue);
+	else
+		probe->doubt->queue = probe->queue;
+	free(probe->buffers);
+}
+
 int probe_doubt(struct probe_doubt *doubt, struct err *err)
 {
 	struct probe probe = {.reader = doubt->reader,
@@ -211,13 +230,7 @@ int probe_doubt(struct probe_doubt *doubt, struct err *err)
 	     stream++)
 		if (!probe_stream(&probe, stream))
 			break;
-	if (probe.in_flight == 0) {
-		target_queue_close(probe.queue);
-		free(probe.buffers);
-	} else {
-		target_queue_abandon(probe.queue);
-		target_buffer_abandon(probe.buffers);
-	}
+	end_queue(&probe);
 	record_cipher_free(probe.cipher);
 	evidence_cache_free(probe.evidence);
 	free(probe.states);

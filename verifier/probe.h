@@ -19,6 +19,7 @@ struct evidence;
 struct ledger;
 struct reader;
 struct seen;
+struct target_queue;
 
 /* In a row: the stream was not issued further. */
 #define PROBE_MISSES_MAX 2048
@@ -30,6 +31,9 @@ struct probe_doubt {
 	const struct schedule *schedules;
 	struct evidence *evidence; /* added to */
 	struct seen *seen; /* set to what was answered; the caller frees it */
+	/* Set to an idle queue of PROBE_DEPTH for the next who needs one, who
+	 * closes it; or NULL. */
+	struct target_queue *queue;
 };
 
 int probe_doubt(struct probe_doubt *doubt, struct err *err);

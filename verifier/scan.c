@@ -278,13 +278,16 @@ static void *work(void *argument)
 
 static int worker_open(struct worker *worker, struct err *err)
 {
-	const struct scan *scan = worker->scan;
+	struct scan *scan = worker->scan;
 	const struct run *run = ledger_run(scan->ledger);
 	size_t bytes = (size_t)scan->chunk_slots * run->block_bytes;
 	unsigned int i;
 
-	worker->queue = target_queue_open(scan->reader->target,
-					  scan->flights + READER_HUNG_MAX, err);
+	worker->queue = scan->queue;
+	scan->queue = NULL;
+	if (worker->queue == NULL)
+		worker->queue = target_queue_open(scan->reader->target,
+						  SCAN_DEPTH_MAX, err);
 	if (worker->queue == NULL)
 		return -1;
 	if (weigher_open(&worker->weigher, worker->scan, bytes / RUN_ATOM_BYTES,

@@ -23,10 +23,12 @@ struct changes_map;
 struct err;
 struct evidence;
 struct seen;
+struct target_queue;
 
 #define SCAN_THREADS_MAX   64
 #define SCAN_CHUNK_BYTES   (1024 * 1024)
-#define SCAN_FLIGHTS_MAX   4                  /* reads of a thread in flight */
+#define SCAN_FLIGHTS_MAX   4 /* reads of a thread in flight */
+#define SCAN_DEPTH_MAX     (SCAN_FLIGHTS_MAX + READER_HUNG_MAX)
 #define SCAN_BUFFERS_BYTES (16 * 1024 * 1024) /* of all threads together */
 
 struct scan {
@@ -39,6 +41,9 @@ struct scan {
 	struct seen *seen;           /* by the probe; NULL: nothing */
 	struct changes_map *answers; /* added to; NULL: not kept */
 	unsigned int threads;
+	/* Idle, of at least SCAN_DEPTH_MAX, or NULL: taken, and closed. Closing
+	 * one takes the kernel some 25 ms. */
+	struct target_queue *queue;
 
 	/* Filled by scan_region(). */
 	uint64_t unscanned_bytes; /* never read, for the reader's reasons */

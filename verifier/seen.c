@@ -12,6 +12,9 @@
 #include "verifier/changes.h"
 
 #define NONE UINT32_MAX
+/* One bit for each remainder of slots: a scan goes through them in order. */
+#define MARKS     (1ULL << 20)
+#define MARK_BITS 64
 
 struct seen_answer {
 	uint64_t slot;
@@ -23,9 +26,16 @@ struct seen_answer {
 	bool is_told; /* as different */
 };
 
+/* The slot is here, too, so that a search stays within the table. */
+struct place {
+	uint64_t slot;
+	uint32_t index; /* of its answer, or NONE */
+};
+
 struct seen {
 	struct seen_answer *answers;
-	uint32_t *table; /* index of an answer by slot, or NONE */
+	struct place *table;
+	uint64_t *marks; /* a slot that has none is not in the table */
 	size_t room, count, entries;
 	size_t block_atoms;
 };
@@ -43,10 +53,11 @@ struct seen *seen_new(uint64_t slots, size_t block_atoms, struct err *err)
 		seen->entries *= 2;
 	seen->answers = calloc(seen->room + 1, sizeof(*seen->answers));
 	seen->table = calloc(seen->entries, sizeof(*seen->table));
-	if (seen->answers == NULL || seen->table == NULL)
+	seen->marks = calloc(MARKS / MARK_BITS, sizeof(*seen->marks));
+	if (seen->answers == NULL || seen->table == NULL || seen->marks == NULL)
 		goto fail;
 	for (i = 0; i < seen->entries; i++)
-		seen->table[i] = NONE;
+		seen->table[i].index = NONE;
 	return seen;
 fail:
 	err_sys(err, errno, "cannot keep what the drive answered");
@@ -60,6 +71,7 @@ void seen_free(struct seen *seen)
 		return;
 	free(seen->answers);
 	free(seen->table);
+	free(seen->marks);
 	free(seen);
 }
 
@@ -68,10 +80,25 @@ static size_t place_of(const struct seen *seen, uint64_t slot)
 {
 	size_t at = (size_t)prng_mix(slot) & (seen->entries - 1);
 
-	while (seen->table[at] != NONE &&
-	       seen->answers[seen->table[at]].slot != slot)
+	while (seen->table[at].index != NONE && seen->table[at].slot != slot)
 		at = (at + 1) & (seen->entries - 1);
 	return at;
+}
+
+static uint64_t *mark_of(const struct seen *seen, uint64_t slot)
+{
+	return &seen->marks[slot % MARKS / MARK_BITS];
+}
+
+/* NULL: the probe did not ask for SLOT. */
+static struct seen_answer *find(const struct seen *seen, uint64_t slot)
+{
+	uint32_t index;
+
+	if ((*mark_of(seen, slot) >> slot % MARK_BITS & 1) == 0)
+		return NULL;
+	index = seen->table[place_of(seen, slot)].index;
+	return index == NONE ? NULL : &seen->answers[index];
 }
 
 struct seen_answer *seen_add(struct seen *seen, uint64_t slot)
@@ -79,10 +106,11 @@ struct seen_answer *seen_add(struct seen *seen, uint64_t slot)
 	size_t at = place_of(seen, slot);
 	struct seen_answer *answer;
 
-	if (seen->table[at] != NONE)
+	if (seen->table[at].index != NONE)
 		return NULL;
 	assert(seen->count < seen->room);
-	seen->table[at] = (uint32_t)seen->count;
+	seen->table[at] = (struct place){slot, (uint32_t)seen->count};
+	*mark_of(seen, slot) |= 1ULL << slot % MARK_BITS;
 	answer = &seen->answers[seen->count++];
 	answer->slot = slot;
 	return answer;
@@ -240,16 +268,13 @@ bool seen_judge(struct seen *seen, struct seen_slot *second,
 		struct judge_input *input, enum verdict *classes,
 		struct judge_outcome *outcome)
 {
-	size_t at = place_of(seen, input->slot);
-	struct seen_answer *answer;
+	struct seen_answer *answer = find(seen, input->slot);
 	struct judge_input other = *input;
 	struct judge_outcome outcome_then;
 	bool is_told, is_change;
 
-	if (seen->table[at] == NONE)
-		return false;
-	answer = &seen->answers[seen->table[at]];
-	if (!answer->is_taken || !differs(seen, answer, input))
+	if (answer == NULL || !answer->is_taken ||
+	    !differs(seen, answer, input))
 		return false;
 	is_change = !is_unasked(seen, input);
 	lay(seen, answer, input, second);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verifier/verify.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,25 +9,31 @@
 #include "common/base/clock.h"
 #include "common/base/err.h"
 #include "common/format/ledger.h"
+#include "common/target/refind.h"
 #include "common/target/target.h"
 #include "verifier/admit.h"
 #include "verifier/changes.h"
 #include "verifier/evidence.h"
+#include "verifier/logstdin.h"
 #include "verifier/probe.h"
 #include "verifier/reader.h"
 #include "verifier/recheck.h"
 #include "verifier/scan.h"
 #include "verifier/seen.h"
 
+static_assert(PROBE_DEPTH >= SCAN_DEPTH_MAX, "a scan takes its queue");
+
 struct verify {
 	const struct verify_options *options;
 	struct result *result;
 	struct target *target;
+	struct refind where; /* the drive is */
 	struct ledger *ledger;
 	struct evidence *evidence;
 	struct reader reader;
 	struct changes changes;
 	struct seen *seen;              /* by the probe */
+	struct target_queue *queue;     /* the probe's, for the first scan */
 	struct changes_map *answers[2]; /* of this scan and the one before */
 	struct findings earlier;        /* of all scans before this one */
 	struct tally earlier_tally;
@@ -41,6 +48,8 @@ static int load_log(struct verify *verify, struct err *err)
 	const struct ackbody_cycle *cycle;
 	uint16_t stream;
 
+	if (logstdin_is(verify->options->acklog) && logstdin_take(err) < 0)
+		return -1;
 	if (logpass_load(verify->options->acklog, verify->ledger, &result->log,
 			 err) < 0)
 		return -1;
@@ -73,6 +82,7 @@ static int know_again(struct verify *verify, struct err *err)
 		.size_bytes = info->size_bytes,
 		.logical_block_bytes = info->logical_block_bytes,
 		.was_labelled = result->log.has_cycle,
+		.is_shared = verify->where.is_shared,
 	};
 	reader_init(&verify->reader, verify->target, info->logical_block_bytes,
 		    verify->options->timeout_ms);
@@ -127,14 +137,18 @@ static int scan_once(struct verify *verify, struct err *err)
 		.seen = verify->seen,
 		.answers = verify->answers[result->scans % 2],
 		.threads = verify->options->threads,
+		.queue = verify->queue,
 	};
+	int status;
 
 	memset(&result->findings, 0, sizeof(result->findings));
 	memset(&result->tally, 0, sizeof(result->tally));
 	changes_map_clear(scan.answers);
 	note_stuck(verify);
 	reader_ask_first(&verify->reader);
-	if (scan_region(&scan, err) < 0)
+	status = scan_region(&scan, err);
+	verify->queue = scan.queue;
+	if (status < 0)
 		return -1;
 	result->scans++;
 	result->unscanned_bytes = scan.unscanned_bytes;
@@ -163,6 +177,7 @@ static int prepare_scans(struct verify *verify, struct err *err)
 		return 0;
 	status = probe_doubt(&doubt, err);
 	verify->seen = doubt.seen;
+	verify->queue = doubt.queue;
 	return status;
 }
 
@@ -334,6 +349,21 @@ static int judge_drive(struct verify *verify, struct err *err)
 	return 0;
 }
 
+/* P10: the run's drive, whatever its name is now. */
+static int open_drive(struct verify *verify, struct err *err)
+{
+	const struct verify_options *options = verify->options;
+	const struct refind_request request = {
+		.name = options->target,
+		.identity = verify->result->run.identity,
+		.note = options->note,
+	};
+
+	verify->target =
+		refind_open(&request, TARGET_READ, &verify->where, err);
+	return verify->target == NULL ? -1 : 0;
+}
+
 int verify_run(const struct verify_options *options, struct result *result,
 	       struct err *err)
 {
@@ -354,13 +384,13 @@ int verify_run(const struct verify_options *options, struct result *result,
 		goto out;
 	if (result->has_log && load_log(verify, err) < 0)
 		goto out;
-	verify->target = target_open(options->target, TARGET_READ, err);
-	if (verify->target == NULL)
+	if (open_drive(verify, err) < 0)
 		goto out;
 	status = judge_drive(verify, err);
 	result->seconds = (double)(clock_monotonic_ns() - started_ns) /
 			  (double)CLOCK_NS_PER_S;
 	note_stuck(verify);
+	target_queue_close(verify->queue); /* where no scan took it */
 	/* Closing would wait for the drive: left to the end of the process. */
 	if (!result->is_stuck)
 		target_close(verify->target);

@@ -25,6 +25,8 @@ struct verify_options {
 	uint64_t offset_bytes; /* of the region; only where there is no log */
 	unsigned int threads;
 	unsigned int timeout_ms; /* of one read */
+	/* One line for people, in between; NULL: nobody wants to know. */
+	void (*note)(const char *text);
 };
 
 /*

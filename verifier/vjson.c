@@ -169,6 +169,12 @@ static json_t *result_json(const struct result *result)
 	set(root, "verdict", json_string(conclude_answer_word(result->answer)));
 	set(root, "exit_status", json_integer(result->status));
 	set(root, "reason", text(result->reason));
+	set(root, "unsent",
+	    result->log.unsent[0] == '\0' ? json_null()
+					  : text(result->log.unsent));
+	set(root, "flush_proof",
+	    result->log.flush_proof[0] == '\0' ? json_null()
+					       : text(result->log.flush_proof));
 	set(root, "target", text(result->target_name));
 	set(root, "run", result->has_run ? json_string(id) : json_null());
 	set(root, "cycle", number(result->cycle));

@@ -177,6 +177,16 @@ static void print_counts(const struct result *result, FILE *to)
 			    "more writes in flight behind a flush would\n");
 }
 
+/* What is on record of the flushes themselves (P9). */
+static void print_flushes(const struct result *result, FILE *to)
+{
+	if (result->log.flush_proof[0] != '\0')
+		fprintf(to, "log: %s\n", result->log.flush_proof);
+	if (result->log.unsent[0] != '\0')
+		fprintf(to, "log: flushes were not sent: %s\n",
+			result->log.unsent);
+}
+
 static void print_depth(const struct result *result, FILE *to)
 {
 	const struct depth *depth = &result->depth;
@@ -230,7 +240,8 @@ static void print_notes(const struct result *result, FILE *to)
 	if (result->forgotten > 0)
 		fprintf(to,
 			"note: %" PRIu64 " of the oldest promises were not "
-			"kept in memory and convict nobody\n",
+			"kept in memory; what they alone promised is not "
+			"judged\n",
 			result->forgotten);
 	if (result->dropped > 0)
 		fprintf(to,
@@ -292,6 +303,7 @@ void vreport_print(const struct result *result, bool wants_all, FILE *to)
 		print_findings(result, wants_all, to);
 		print_counts(result, to);
 		print_depth(result, to);
+		print_flushes(result, to);
 		print_notes(result, to);
 	}
 	fprintf(to, "verdict: %s: %s\n", words[result->status], result->reason);

@@ -129,7 +129,8 @@ static uint64_t hash_of(const struct judge_input *input)
 			    input->count);
 }
 
-static void take_slot(struct weigher *weigher, struct judge_input *input)
+static void take_slot(struct weigher *weigher, struct judge_input *input,
+		      uint64_t newest)
 {
 	struct scan *scan = weigher->scan;
 	struct promise promise;
@@ -149,7 +150,8 @@ static void take_slot(struct weigher *weigher, struct judge_input *input)
 	if (scan->answers != NULL && !has_unjudged(input))
 		changes_part_add(scan->answers, &weigher->answers, input->slot,
 				 hash_of(input));
-	expect_slot(scan->ledger, scan->schedules, input->slot, &promise);
+	expect_slot_from(scan->ledger, scan->schedules, input->slot, newest,
+			 &promise);
 	input->promise = &promise;
 	judge_one(weigher, input);
 }
@@ -159,8 +161,10 @@ static void take_batch(struct weigher *weigher, uint64_t slot, uint64_t slots,
 {
 	struct scan *scan = weigher->scan;
 	size_t count = run_of(weigher)->block_bytes / RUN_ATOM_BYTES;
-	uint64_t i;
+	uint64_t newest[EXPECT_MANY_MAX], i;
 
+	expect_newest(scan->ledger, scan->schedules, slot, (unsigned int)slots,
+		      newest);
 	record_examine_many(weigher->cipher, buffer, (size_t)slots * count,
 			    weigher->states, weigher->found);
 	for (i = 0; i < slots; i++) {
@@ -177,7 +181,7 @@ static void take_batch(struct weigher *weigher, uint64_t slot, uint64_t slots,
 
 		input.is_alike = reads == NULL &&
 				 alike_atoms(input.states, input.found, count);
-		take_slot(weigher, &input);
+		take_slot(weigher, &input, newest[i]);
 	}
 }
 

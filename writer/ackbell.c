@@ -62,8 +62,11 @@ void ackbell_disarm(struct ackbell *bell)
 {
 	eventfd_t rung;
 
-	atomic_store(&bell->is_armed, false);
-	(void)eventfd_read(bell->fd, &rung); /* fails where nobody rang */
+	if (atomic_exchange(&bell->is_armed, false))
+		return; /* nobody rang */
+	/* Fails where who rings has not come to it: then the next wait ends at
+	 * once. */
+	(void)eventfd_read(bell->fd, &rung);
 }
 
 int ackbell_fd(const struct ackbell *bell)

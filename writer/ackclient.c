@@ -55,6 +55,7 @@ struct ackclient {
 	pthread_mutex_t mutex; /* what follows; never held over a wait */
 	struct ackstore *store;
 	struct ackbody body; /* being packed */
+	bool is_full;        /* something in a ring found no room */
 	struct err err;      /* why it failed */
 };
 
@@ -65,7 +66,10 @@ static bool pack_body(struct ackclient *client, uint16_t stream)
 	struct ackbody *body = &client->body;
 	size_t used = ackpack_body(ring, stream, body);
 
-	if (used == 0 || !ackstore_add(client->store, body))
+	if (used == 0)
+		return false;
+	client->is_full = !ackstore_add(client->store, body);
+	if (client->is_full)
 		return false;
 	for (size_t i = 0; ackbody_is_durable(body) && i < used; i++)
 		ackstore_mark(client->store,
@@ -79,7 +83,8 @@ static bool drain_rings(struct ackclient *client)
 {
 	bool is_moved = false;
 
-	for (uint16_t i = 0; i < client->streams; i++)
+	client->is_full = false;
+	for (uint16_t i = 0; i < client->streams && !client->is_full; i++)
 		for (int n = 0; n < ACKRING_PLACES && pack_body(client, i); n++)
 			is_moved = true;
 	return is_moved;
@@ -220,6 +225,23 @@ static uint64_t next_ns(struct ackclient *client)
 	return client->given_ns + (is_grouped ? PACE_NS : PACE_FEW_NS);
 }
 
+/* When to look again whether it is a GROUP: it grows as it has grown, and each
+ * look costs the others on this processor something. */
+static uint64_t group_ns(struct ackclient *client, uint64_t now_ns)
+{
+	uint64_t since_ns = now_ns - client->given_ns;
+	unsigned int moments;
+
+	pthread_mutex_lock(&client->mutex);
+	moments = ackstore_moments(client->store);
+	pthread_mutex_unlock(&client->mutex);
+	if (since_ns < PACE_NS || moments >= GROUP)
+		return now_ns + PACE_NS;
+	if (moments == 0)
+		return client->given_ns + PACE_FEW_NS;
+	return client->given_ns + since_ns * GROUP / moments + PACE_NS / 4;
+}
+
 /* Waits for a confirmation; for the bell, too, where something may be given. */
 static int take(struct ackclient *client, struct err *err)
 {
@@ -228,9 +250,12 @@ static int take(struct ackclient *client, struct err *err)
 	bool is_paced = now_ns < wait.deadline_ns;
 	int status = 0;
 
-	if (is_paced && wait.deadline_ns > now_ns + PACE_NS)
-		wait.deadline_ns = now_ns + PACE_NS; /* is it a GROUP now? */
+	if (is_paced) {
+		uint64_t look_ns = group_ns(client, now_ns);
 
+		if (look_ns < wait.deadline_ns)
+			wait.deadline_ns = look_ns;
+	}
 	if (!is_paced) {
 		ackbell_arm(client->bell);
 		wait.wake_fd = ackbell_fd(client->bell);
@@ -344,7 +369,9 @@ int ackclient_say(struct ackclient *client, const struct ackbody *body,
 			return failure(client, err);
 		pthread_mutex_lock(&client->mutex);
 		drain_rings(client);
-		is_added = ackstore_add(client->store, body);
+		/* Not past what a stream has said before it stopped. */
+		is_added = !client->is_full &&
+			   ackstore_add(client->store, body);
 		pthread_mutex_unlock(&client->mutex);
 		ackbell_ring(client->bell);
 		if (!is_added)

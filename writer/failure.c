@@ -63,5 +63,5 @@ void failure_of_elision(const struct failure_place *place)
 	elision_tell(place->target, text, sizeof(text));
 	(void)err_set(&err, "the system has stopped sending flushes to %s: %s",
 		      target_name(place->target), text);
-	wstop_fail(place->stop, &err, false);
+	wstop_fail_unsent(place->stop, &err);
 }

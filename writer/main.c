@@ -9,7 +9,10 @@
 
 #include "common/base/err.h"
 #include "common/base/options.h"
+#include "writer/stream.h"
+#include "writer/wlist.h"
 #include "writer/woptions.h"
+#include "writer/wreport.h"
 #include "writer/writer.h"
 #include "writer/wsettings.h"
 #include "writer/wstop.h"
@@ -81,6 +84,7 @@ static int go(struct wsettings *settings)
 		status = EXIT_TROUBLE;
 	if (fflush(stdout) != 0)
 		status = EXIT_TROUBLE;
+	stream_await_left();
 	return status;
 }
 
@@ -89,6 +93,27 @@ static int refuse(const struct err *err)
 	print_error(err->text);
 	(void)fprintf(stderr, "Try '" PROGRAM " --help'.\n");
 	return EXIT_TROUBLE;
+}
+
+static int list(const struct wsettings *settings)
+{
+	struct err err;
+
+	if (wlist_run(settings->json, stdout, &err) < 0) {
+		print_error(err.text);
+		return EXIT_TROUBLE;
+	}
+	return fflush(stdout) == 0 ? EXIT_TOLD : EXIT_TROUBLE;
+}
+
+static int probe(const struct wsettings *settings)
+{
+	struct err err;
+	int status = wreport_run(settings, stdout, &err);
+
+	if (status < 0)
+		print_error(err.text);
+	return fflush(stdout) == 0 && status == 0 ? EXIT_TOLD : EXIT_TROUBLE;
 }
 
 int main(int argc, char **argv)
@@ -113,9 +138,11 @@ int main(int argc, char **argv)
 	case OPTIONS_BAD:
 		return refuse(&err);
 	}
+	if (operands == 0 && settings.wants_list)
+		return list(&settings);
 	if (operands > 0)
 		(void)err_set(&err, "'%.80s' is not an option", argv[1]);
 	if (operands > 0 || wsettings_check(&settings, &err) < 0)
 		return refuse(&err);
-	return go(&settings);
+	return settings.wants_probe ? probe(&settings) : go(&settings);
 }

@@ -8,60 +8,28 @@
  * durable
  *
  * One turn of the loop reads the clock once, hands everything over in one
- * system call and reaps in one.
+ * system call and reaps in one. Or it is a flush alone, for which the thread
+ * waits itself (stream_wait.c).
  */
-#include "writer/stream.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
+#include <signal.h>
 
 #include "common/base/clock.h"
 #include "common/base/err.h"
-#include "common/format/record.h"
 #include "common/target/target.h"
 #include "writer/ackclient.h"
 #include "writer/bundle.h"
-#include "writer/durable.h"
-#include "writer/failure.h"
 #include "writer/places.h"
-#include "writer/speaker.h"
+#include "writer/stream_parts.h"
 #include "writer/wstop.h"
 
-#define TAG_FLUSH   (1ULL << 63)  /* and the flush's number; else a buffer */
-#define BATCH_BYTES (1024 * 1024) /* built before anything is submitted */
-#define REAP_MAX    128
-#define IDLE_MS     1      /* nothing in flight and nothing may be issued */
-#define WAIT_MS     100    /* for a completion, before looking around */
-#define FINISH_MS   120000 /* for what is in flight after an orderly stop */
-
-struct stream {
-	struct stream_setup setup;
-	struct stream_counts counts;
-	struct target_queue *queue;
-	struct record_cipher *cipher;
-	struct durable *durable;
-	struct places *places;
-	struct speaker speaker;
-	struct failure_place failure;
-	struct record record; /* what all writes have in common */
-	pthread_t thread;
-
-	unsigned int depth;
-	unsigned int batch_max;
-	unsigned int flying; /* writes and flushes */
-	unsigned int failed; /* of them, those that came back with an error */
-
-	struct speaker_flush flights[DURABLE_FLUSHES_MAX]; /* number 0: free */
-	unsigned int flushing, flushing_max;
-	struct speaker_flush last_flush; /* the newest that has completed */
-	uint64_t flush_due_ns;
-	uint64_t since_flush; /* completed since the last flush went out */
-
-	uint64_t now_ns;
-};
+#define TAG_FLUSH (1ULL << 63) /* and the flush's number; else a buffer */
+#define REAP_MAX  128
+#define IDLE_MS   1   /* nothing in flight and nothing may be issued */
+#define WAIT_MS   100 /* for a completion, before looking around */
 
 static bool has_flushes(const struct stream *stream)
 {
@@ -69,14 +37,10 @@ static bool has_flushes(const struct stream *stream)
 	       stream->setup.cycle->sync == ACKBODY_SYNC_FLUSH_MS;
 }
 
-static void count(atomic_uint_fast64_t *counter, uint64_t value)
-{
-	atomic_store_explicit(counter, value, memory_order_relaxed);
-}
-
 static void count_one_more(atomic_uint_fast64_t *counter)
 {
-	count(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1);
+	stream_count(counter,
+		     atomic_load_explicit(counter, memory_order_relaxed) + 1);
 }
 
 static void fail_write(struct stream *stream, const struct place *place,
@@ -89,7 +53,7 @@ static void fail_write(struct stream *stream, const struct place *place,
 			 result);
 }
 
-static void fail_queue(struct stream *stream, int errnum, const char *what)
+void stream_fail_queue(struct stream *stream, int errnum, const char *what)
 {
 	durable_fail(stream->durable);
 	failure_of_queue(&stream->failure, errnum, what);
@@ -157,16 +121,14 @@ static bool is_flush_due(const struct stream *stream)
 	return stream->now_ns >= stream->flush_due_ns;
 }
 
-static void queue_flush(struct stream *stream)
+uint64_t stream_begin_flush(struct stream *stream)
 {
 	struct speaker_flush *flight = stream->flights;
 
 	while (flight->number) /* there is one free: flushing_max */
 		flight++;
-	/* P1: nothing is reaped between here and the submission. */
 	flight->number = durable_flush_submit(stream->durable);
 	flight->submitted_ns = stream->now_ns;
-	target_queue_flush(stream->queue, TAG_FLUSH | flight->number);
 	stream->flying++;
 	stream->flushing++;
 	if (stream->setup.cycle->sync == ACKBODY_SYNC_FLUSH_COUNT)
@@ -174,6 +136,7 @@ static void queue_flush(struct stream *stream)
 	stream->flush_due_ns =
 		stream->now_ns +
 		stream->setup.cycle->sync_value * CLOCK_NS_PER_MS;
+	return TAG_FLUSH | flight->number;
 }
 
 static void reap_flush(struct stream *stream,
@@ -188,10 +151,12 @@ static void reap_flush(struct stream *stream,
 	}
 	stream->flushing--;
 	flight->completed_ns = clock_monotonic_ns();
+	stream->wait.took_ns = flight->completed_ns - flight->submitted_ns;
 	if (completion->result < 0) {
 		stream->failed++;
 		if (!wstop_has_failed(stream->setup.stop))
-			fail_queue(stream, (int)-completion->result, "flush");
+			stream_fail_queue(stream, (int)-completion->result,
+					  "flush");
 		durable_fail(stream->durable);
 	}
 	durable_flush_complete(stream->durable, number);
@@ -223,8 +188,8 @@ static void reap_write(struct stream *stream,
 	places_release(stream->places, (unsigned int)completion->tag);
 }
 
-/* P9: what has just completed may have been dropped by the system; then it is
- * not acknowledged. */
+/* P9: what has just become durable may have been dropped by the system; then it
+ * is not acknowledged. */
 static void check_elision(struct stream *stream)
 {
 	if (stream->setup.cycle->sync == ACKBODY_SYNC_NONE ||
@@ -233,11 +198,33 @@ static void check_elision(struct stream *stream)
 		return;
 	/* Its files in sysfs go away with the drive. */
 	if (target_is_gone(stream->setup.target)) {
-		fail_queue(stream, ENODEV, "ask the queue of");
+		stream_fail_queue(stream, ENODEV, "ask the queue of");
 		return;
 	}
 	durable_fail(stream->durable);
 	failure_of_elision(&stream->failure);
+}
+
+void stream_take(struct stream *stream,
+		 const struct target_completion *completions, int got)
+{
+	bool is_promise = stream->setup.cycle->sync == ACKBODY_SYNC_FUA;
+
+	/* P1: another stream's failure ends the promises of this one, too. */
+	if (wstop_has_failed(stream->setup.stop))
+		durable_fail(stream->durable);
+	for (int i = 0; i < got; i++) {
+		bool is_flush = completions[i].tag & TAG_FLUSH;
+
+		stream->flying--;
+		is_promise = is_promise || is_flush;
+		if (is_flush)
+			reap_flush(stream, &completions[i]);
+		else
+			reap_write(stream, &completions[i]);
+	}
+	if (got > 0 && is_promise)
+		check_elision(stream);
 }
 
 /* How many completions came, or -errno. */
@@ -247,30 +234,20 @@ static int reap(struct stream *stream, int timeout_ms)
 	int got = target_queue_reap(stream->queue, completions, REAP_MAX,
 				    timeout_ms);
 
-	/* P1: another stream's failure ends the promises of this one, too. */
-	if (wstop_has_failed(stream->setup.stop))
-		durable_fail(stream->durable);
-	for (int i = 0; i < got; i++) {
-		stream->flying--;
-		if (completions[i].tag & TAG_FLUSH)
-			reap_flush(stream, &completions[i]);
-		else
-			reap_write(stream, &completions[i]);
-	}
-	if (got > 0)
-		check_elision(stream);
+	stream_take(stream, completions, got);
 	return got;
 }
 
-static void hand_over(struct stream *stream, bool is_last)
+void stream_hand_over(struct stream *stream, bool is_last)
 {
 	struct stream_counts *counts = &stream->counts;
 	uint64_t issued = durable_issued(stream->durable);
 
-	count(&counts->issued, issued + 1 - stream->record.first_sequence);
-	count(&counts->highest, issued);
-	count(&counts->durable, durable_count(stream->durable));
-	count(&counts->flying, stream->flying + stream->failed);
+	stream_count(&counts->issued,
+		     issued + 1 - stream->record.first_sequence);
+	stream_count(&counts->highest, issued);
+	stream_count(&counts->durable, durable_count(stream->durable));
+	stream_count(&counts->flying, stream->flying + stream->failed);
 	if (wstop_has_failed(stream->setup.stop)) /* P1, P2 */
 		return;
 	speaker_say_durable(&stream->speaker, &stream->last_flush,
@@ -304,23 +281,30 @@ static int wait_ms(const struct stream *stream, bool has_more)
 static int turn(struct stream *stream, bool may_issue, bool is_last_flush)
 {
 	bool has_more = false;
+	bool has_flush = is_last_flush;
 	int status = 0;
 
 	stream->now_ns = clock_monotonic_ns();
-	hand_over(stream, false);
-	if (is_flush_due(stream) || is_last_flush)
-		queue_flush(stream);
+	stream_hand_over(stream, false);
+	has_flush = has_flush || is_flush_due(stream);
+	if (has_flush && stream_may_wait(stream))
+		return stream_wait_flush(stream) &&
+				       !wstop_has_failed(stream->setup.stop)
+			       ? 0
+			       : -1;
+	if (has_flush)
+		target_queue_flush(stream->queue, stream_begin_flush(stream));
 	if (may_issue)
 		has_more = issue_writes(stream);
 	status = target_queue_submit(stream->queue);
 	if (status < 0)
-		fail_queue(stream, -status, "submit requests to");
+		stream_fail_queue(stream, -status, "submit requests to");
 	else if (stream->flying == 0)
 		clock_sleep_ms(IDLE_MS);
 	else
 		status = reap(stream, wait_ms(stream, has_more));
 	if (status < 0 && !wstop_has_failed(stream->setup.stop))
-		fail_queue(stream, -status, "wait for requests on");
+		stream_fail_queue(stream, -status, "wait for requests on");
 	return wstop_has_failed(stream->setup.stop) ? -1 : 0;
 }
 
@@ -333,17 +317,18 @@ static void drain(struct stream *stream)
 
 	durable_fail(stream->durable);
 	stream->now_ns = clock_monotonic_ns();
-	hand_over(stream, false);
+	stream_hand_over(stream, false);
 	while (stream->flying > 0 && status >= 0 &&
 	       clock_monotonic_ns() < until_ns)
 		status = reap(stream, clock_until_ms(until_ns));
-	count(&stream->counts.durable, durable_count(stream->durable));
+	stream_count(&stream->counts.durable, durable_count(stream->durable));
 }
 
 /* Waits for what is in flight, flushes, and hands over the rest. */
 static int finish(struct stream *stream)
 {
-	uint64_t until_ns = clock_monotonic_ns() + FINISH_MS * CLOCK_NS_PER_MS;
+	uint64_t until_ns =
+		clock_monotonic_ns() + STREAM_FINISH_MS * CLOCK_NS_PER_MS;
 	bool needs_flush = has_flushes(stream);
 
 	while (stream->flying > 0 || needs_flush) {
@@ -355,13 +340,14 @@ static int finish(struct stream *stream)
 		if (turn(stream, false, is_last) < 0)
 			return -1;
 		if (clock_monotonic_ns() > until_ns) {
-			fail_queue(stream, ETIMEDOUT, "finish the writes to");
+			stream_fail_queue(stream, ETIMEDOUT,
+					  "finish the writes to");
 			return -1;
 		}
 	}
 	do {
 		stream->now_ns = clock_monotonic_ns();
-		hand_over(stream, true);
+		stream_hand_over(stream, true);
 		if (speaker_has_room(&stream->speaker))
 			return 0;
 		clock_sleep_ms(IDLE_MS);
@@ -372,8 +358,13 @@ static int finish(struct stream *stream)
 static void *stream_main(void *argument)
 {
 	struct stream *stream = argument;
+	sigset_t all;
 	int status = 0;
 
+	/* A signal would break off a flush, which counts as a failed one. */
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_BLOCK, &all, NULL); /* neither can fail */
+	pthread_mutex_lock(&stream->wait.mutex);
 	stream->now_ns = clock_monotonic_ns();
 	stream->flush_due_ns =
 		stream->now_ns +
@@ -386,91 +377,13 @@ static void *stream_main(void *argument)
 		status = turn(stream, true, false);
 	if (status == 0)
 		status = finish(stream);
-	if (status < 0)
-		drain(stream);
-	atomic_store(&stream->counts.is_done, true);
+	if (!stream->wait.is_left) {
+		if (status < 0)
+			drain(stream);
+		atomic_store(&stream->counts.is_done, true);
+	}
+	pthread_mutex_unlock(&stream->wait.mutex);
 	return NULL;
-}
-
-static int open_parts(struct stream *stream, struct err *err)
-{
-	const struct stream_setup *setup = &stream->setup;
-	uint64_t first = setup->cycle->first_sequence[setup->stream];
-
-	stream->failure =
-		(struct failure_place){setup->target, setup->stop, setup->run};
-	stream->cipher = record_cipher_new(setup->run->id, err);
-	if (!stream->cipher)
-		return -1;
-	stream->durable = durable_new(
-		first, setup->cycle->sync != ACKBODY_SYNC_NONE, err);
-	if (!stream->durable)
-		return -1;
-	stream->places = places_new(setup->run, setup->stream, first,
-				    stream->depth, err);
-	if (!stream->places)
-		return -1;
-	stream->queue = target_queue_open(setup->target, stream->depth, err);
-	return stream->queue ? 0 : -1;
-}
-
-static void fill_record(struct stream *stream)
-{
-	const struct stream_setup *setup = &stream->setup;
-	struct record *record = &stream->record;
-
-	memcpy(record->run_id, setup->run->id, RUN_ID_BYTES);
-	record->cycle = setup->cycle->cycle;
-	record->stream = setup->stream;
-	record->first_sequence = setup->cycle->first_sequence[setup->stream];
-	record->index = 0;
-	record->atoms = (uint16_t)(setup->run->block_bytes / RUN_ATOM_BYTES);
-}
-
-/* VALUE, but at least 1 and at most LIMIT. */
-static unsigned int within(unsigned int value, unsigned int limit)
-{
-	if (value == 0)
-		return 1;
-	return value < limit ? value : limit;
-}
-
-struct stream *stream_new(const struct stream_setup *setup, struct err *err)
-{
-	struct stream *stream = calloc(1, sizeof(*stream));
-
-	if (!stream) {
-		err_sys(err, ENOMEM, "cannot make a stream");
-		return NULL;
-	}
-	stream->setup = *setup;
-	stream->depth = setup->cycle->queue_depth;
-	stream->batch_max =
-		within(BATCH_BYTES / setup->run->block_bytes, stream->depth);
-	stream->flushing_max = within(stream->depth / 2, DURABLE_FLUSHES_MAX);
-	stream->speaker.requested = setup->reserved;
-	stream->speaker.last_sequence = setup->last_sequence;
-	fill_record(stream);
-	count(&stream->counts.highest, stream->record.first_sequence - 1);
-	if (open_parts(stream, err) < 0) {
-		stream_free(stream);
-		return NULL;
-	}
-	return stream;
-}
-
-void stream_free(struct stream *stream)
-{
-	if (!stream)
-		return;
-	if (stream_is_abandoned(stream))
-		places_abandon(stream->places);
-	else
-		target_queue_close(stream->queue);
-	places_free(stream->places);
-	durable_free(stream->durable);
-	record_cipher_free(stream->cipher);
-	free(stream);
 }
 
 int stream_start(struct stream *stream, struct err *err)
@@ -484,7 +397,8 @@ int stream_start(struct stream *stream, struct err *err)
 
 void stream_join(struct stream *stream)
 {
-	pthread_join(stream->thread, NULL);
+	if (!stream->wait.is_left)
+		pthread_join(stream->thread, NULL);
 }
 
 bool stream_is_abandoned(const struct stream *stream)

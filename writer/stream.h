@@ -55,8 +55,15 @@ struct stream *stream_new(const struct stream_setup *setup, struct err *err);
 /* Where requests were never answered, their buffers and queue are left alone:
  * the drive may still use them. */
 void stream_free(struct stream *stream);
+/* After that: waits for the drive, however long, where a stream's thread still
+ * waits for it. The process is to stay until then (P11): it looks ended when
+ * its first thread is. */
+void stream_await_left(void);
 
 int stream_start(struct stream *stream, struct err *err);
+/* Again and again while it runs, by the thread that joins it: acts for the
+ * stream where its own thread waits in the system. */
+void stream_watch(struct stream *stream);
 void stream_join(struct stream *stream);
 /* After stream_join(): requests were never answered. */
 bool stream_is_abandoned(const struct stream *stream);

@@ -27,8 +27,9 @@ static const struct row_place places[] = {
 	  .kind = OPTION_TEXT,
 	  .argument = "<T>",
 	  .help = "what to write to: a block device (best by\n"
-		  "/dev/disk/by-id), a file, or an nbd:// or\n"
-		  "nbd+unix:// URI; a file is created with --size"}},
+		  "/dev/disk/by-id, or as id:<serial or WWN>), a\n"
+		  "file, or an nbd:// or nbd+unix:// URI; a file is\n"
+		  "created with --size"}},
 	{AT(collector),
 	 NOT_NOTED,
 	 {.name = "collector",
@@ -117,6 +118,21 @@ static const struct row_place places[] = {
 	  .argument = "<mode>",
 	  .help = "flush:N after N writes, flush:Nms after a time,\n"
 		  "fua, none (default flush:32)"}},
+	{AT(engine_text),
+	 NOT_NOTED,
+	 {.name = "engine",
+	  .letter = 'E',
+	  .kind = OPTION_TEXT,
+	  .argument = "<name>",
+	  .help = "libaio (default), or native: the drive's own\n"
+		  "commands past the kernel's block layer"}},
+	{AT(write_cache_text),
+	 NOT_NOTED,
+	 {.name = "write-cache",
+	  .kind = OPTION_TEXT,
+	  .argument = "<on|off>",
+	  .help = "switch the drive's volatile cache for this run,\n"
+		  "and back at its end"}},
 	{AT(runtime_ms),
 	 NOT_NOTED,
 	 {.name = "runtime",
@@ -178,6 +194,31 @@ static const struct row_place places[] = {
 	  .help = "how long answers are counted after an error\n"
 		  "(default 5s)",
 	  .max = HOUR_MS}},
+	{AT(wants_list),
+	 NOT_NOTED,
+	 {.name = "list",
+	  .letter = 'l',
+	  .kind = OPTION_FLAG,
+	  .help = "list the drives, whether each may be tested and\n"
+		  "why not; --json works, the rest is not needed"}},
+	{AT(wants_probe),
+	 NOT_NOTED,
+	 {.name = "probe",
+	  .kind = OPTION_FLAG,
+	  .help = "tell all that is known of --target, and whether a\n"
+		  "flush would reach the drive; nothing is written"}},
+	{AT(wants_trace),
+	 NOT_NOTED,
+	 {.name = "trace",
+	  .kind = OPTION_FLAG,
+	  .help = "count flushes and FUA writes in the kernel's own\n"
+		  "record, too (tracefs, as root)"}},
+	{AT(accepts_elision),
+	 NOT_NOTED,
+	 {.name = "accept-elided-flush",
+	  .kind = OPTION_FLAG,
+	  .help = "run where flushes do not reach the drive; there\n"
+		  "will be no verdict"}},
 	{AT(json),
 	 NOT_NOTED,
 	 {.name = "json",
@@ -194,7 +235,8 @@ static_assert(PLACES_COUNT < WOPTIONS_ROWS_MAX, "and an empty row behind");
 static const struct option_page page = {
 	.program = "plugpull-writer",
 	.usage = "[options] --target <T> (--collector <address> | --acklog "
-		 "<file>)",
+		 "<file>)\n--probe --target <T> [--json <file>]\n"
+		 "--list [--json <file>]",
 	.description =
 		"Write numbered records to a drive and acknowledge each one, "
 		"on another machine\nor in a file, but only after the drive "

@@ -12,7 +12,6 @@
 
 #include "common/base/clock.h"
 #include "common/base/err.h"
-#include "common/net/channel.h"
 #include "common/target/guard.h"
 #include "common/target/target.h"
 #include "writer/ackclient.h"
@@ -20,144 +19,46 @@
 #include "writer/newer.h"
 #include "writer/speaker.h"
 #include "writer/stream.h"
+#include "writer/wcache.h"
+#include "writer/wdrive.h"
+#include "writer/wfind.h"
+#include "writer/wflush.h"
+#include "writer/wlog.h"
 #include "writer/wprogress.h"
 #include "writer/wstop.h"
 #include "writer/wsummary.h"
 
-#define LOOK_MS          5 /* until the first write has completed */
-#define LOOK_LATER_MS    20
-#define CONFIRM_EXTRA_MS 1000 /* beyond what the ack thread itself waits */
+#define LOOK_MS       5 /* until the first write has completed */
+#define LOOK_LATER_MS 20
 
 struct writer {
 	const struct wsettings *settings;
 	struct wstop *stop;
 	struct writer_result *result;
 	struct target *target;
-	struct channel_key *key;
-	struct ackclient *acks;
-	struct ackclient_before before;
+	struct wfind found;
+	struct wcache *cache;
+	struct wflush flush;
+	struct wlog log;
 	struct wprogress progress;
-	struct ackbody body; /* big; one at a time is said */
 	struct stream *streams[RUN_STREAMS_MAX];
 	unsigned int started;
-	bool is_writing, is_event_said;
+	bool is_writing;
 	uint64_t started_ns;
 };
 
 /* ---- the drive ---- */
 
-/* In /dev a missing name is a missing drive. */
-static bool is_device_name(const char *name)
+/* RUN is NULL where it is yet to begin. */
+static int open_target(struct writer *writer, const struct run *run,
+		       struct err *err)
 {
-	return strncmp(name, "/dev/", 5) == 0 &&
-	       strncmp(name, "/dev/shm/", 9) != 0;
-}
-
-static bool is_to_be_created(const struct wsettings *settings)
-{
-	return settings->given.size && !settings->is_resume &&
-	       !strstr(settings->target, "://") &&
-	       !is_device_name(settings->target) &&
-	       access(settings->target, F_OK) < 0 && errno == ENOENT;
-}
-
-static int open_target(struct writer *writer, struct err *err)
-{
-	const struct wsettings *settings = writer->settings;
-
-	if (is_to_be_created(settings) &&
-	    target_create_file(settings->target,
-			       settings->offset_bytes + settings->size_bytes,
-			       err) < 0)
+	if (wfind_settle(&writer->found, writer->settings, run, err) < 0)
 		return -1;
-	writer->target = target_open(settings->target, TARGET_WRITE, err);
-	return writer->target ? 0 : -1;
-}
-
-static int check_label(struct writer *writer, struct err *err)
-{
-	const char *name = writer->settings->target;
-	const struct run *run = &writer->result->run;
-	enum fill_label label = FILL_LABEL_NONE;
-
-	if (fill_find_label(writer->target, run, &label, err) < 0)
-		return -1;
-	if (label == FILL_LABEL_OTHER)
-		return err_set(err,
-			       "%s is the wrong drive, or was used since: "
-			       "it has the label of another run\nhint: begin "
-			       "a new run, with a new log",
-			       name);
-	if (label == FILL_LABEL_OURS)
-		return 0;
-	if (run->identity[0] == '\0')
-		return err_set(err,
-			       "%s has no label of the run, and nothing "
-			       "else to know it by\nhint: begin a new run, "
-			       "with a new log",
-			       name);
-	wprogress_note("neither label of the run can be read; going on, since "
-		       "the drive's identity is right");
-	return 0;
-}
-
-/* ---- the log ---- */
-
-static int open_log(struct writer *writer, struct err *err)
-{
-	const struct wsettings *settings = writer->settings;
-	struct ackclient_setup setup = {
-		.collector = settings->collector,
-		.log_path = settings->acklog,
-		.is_resume = settings->is_resume,
-		.timeout_ms = settings->ack_timeout_ms,
-		.stop = writer->stop,
-		.note = wprogress_note,
-	};
-
-	if (settings->key) {
-		writer->key = channel_key_load(settings->key, err);
-		if (!writer->key)
-			return -1;
-	}
-	setup.key = writer->key;
-	memcpy(setup.run_id, settings->run_id, RUN_ID_BYTES);
-	writer->acks = ackclient_open(&setup, &writer->before, err);
-	return writer->acks ? 0 : -1;
-}
-
-static int say(struct writer *writer, enum ackbody_type type, struct err *err)
-{
-	writer->body.type = type;
-	return ackclient_say(writer->acks, &writer->body, err);
-}
-
-static int say_limit(struct writer *writer, enum ackbody_type type,
-		     uint16_t stream, uint64_t sequence, struct err *err)
-{
-	writer->body.limit.stream = stream;
-	writer->body.limit.sequence = sequence;
-	return say(writer, type, err);
-}
-
-static int say_note(struct writer *writer, enum ackbody_type type,
-		    enum ackbody_event event, const char *text, struct err *err)
-{
-	struct ackbody_note *note = &writer->body.note;
-
-	memset(note, 0, sizeof(*note));
-	note->event = event;
-	note->at_ns = clock_monotonic_ns();
-	(void)snprintf(note->text, sizeof(note->text), "%.*s",
-		       (int)strcspn(text, "\n"), text);
-	return say(writer, type, err);
-}
-
-static int confirm(struct writer *writer, struct err *err)
-{
-	return ackclient_wait(
-		writer->acks,
-		writer->settings->ack_timeout_ms + CONFIRM_EXTRA_MS, err);
+	writer->settings = &writer->found.settings;
+	writer->target = wdrive_open(writer->settings, run, &writer->cache,
+				     &writer->result->drive, err);
+	return wfind_confirm(&writer->found, writer->target, err);
 }
 
 /* ---- beginning ---- */
@@ -170,6 +71,12 @@ static int guard(struct writer *writer, struct err *err)
 			   writer->settings->erase, err);
 }
 
+static int begin_flushes(struct writer *writer, struct err *err)
+{
+	return wflush_begin(&writer->flush, writer->settings, writer->target,
+			    &writer->result->flush, err);
+}
+
 static void tick_fill(void *context, uint64_t done_bytes, uint64_t size_bytes)
 {
 	wprogress_show_fill(context, done_bytes, size_bytes);
@@ -178,23 +85,28 @@ static void tick_fill(void *context, uint64_t done_bytes, uint64_t size_bytes)
 static int begin_new(struct writer *writer, struct err *err)
 {
 	struct run *run = &writer->result->run;
-	const struct target_info *info = target_info(writer->target);
+	const struct target_info *info;
 	const struct fill_watch watch = {tick_fill, &writer->progress};
 
+	if (open_target(writer, NULL, err) < 0)
+		return -1;
+	info = target_info(writer->target);
 	/* Everything that can be refused is refused before anything is
 	 * written, and before a log exists. */
 	if (wsettings_new_run(writer->settings, info, run, err) < 0 ||
-	    wsettings_cycle(writer->settings, info, run, &writer->before,
+	    wsettings_cycle(writer->settings, info, run, &writer->log.before,
 			    &writer->result->cycle, err) < 0 ||
-	    wsettings_flushes(writer->settings, writer->target, err) < 0 ||
-	    guard(writer, err) < 0 || open_log(writer, err) < 0 ||
-	    ackclient_start(writer->acks, run->streams, err) < 0)
+	    guard(writer, err) < 0 || begin_flushes(writer, err) < 0 ||
+	    wlog_open(&writer->log, writer->settings, writer->stop, err) < 0 ||
+	    ackclient_start(writer->log.acks, run->streams, err) < 0)
 		return -1;
-	writer->body.run = *run;
-	if (say(writer, ACKBODY_RUN, err) < 0 || confirm(writer, err) < 0)
+	writer->log.body.run = *run;
+	if (wlog_say(&writer->log, ACKBODY_RUN, err) < 0 ||
+	    wlog_confirm(&writer->log, err) < 0)
 		return -1;
 	wsummary_run(run);
-	if (fill_region(writer->target, run, writer->stop, &watch, err) < 0)
+	if (fill_region(writer->target, run, writer->stop, &watch, err) < 0 ||
+	    wflush_filled(&writer->flush, err) < 0)
 		return err_hint(err, "nothing was promised yet; begin a new "
 				     "run, with a new log");
 	wprogress_end(&writer->progress);
@@ -204,36 +116,40 @@ static int begin_new(struct writer *writer, struct err *err)
 static int begin_again(struct writer *writer, struct err *err)
 {
 	struct run *run = &writer->result->run;
-	const struct target_info *info = target_info(writer->target);
+	const struct target_info *info;
 	char text[128];
 
-	if (open_log(writer, err) < 0)
+	if (wlog_open(&writer->log, writer->settings, writer->stop, err) < 0)
 		return -1;
-	if (!writer->before.has_run)
+	if (!writer->log.before.has_run)
 		return err_set(err, "cannot resume: the ack log has no run in "
 				    "it yet");
 	/* P9: what the fill did not reach would look lost. */
-	if (writer->before.cycle == 0)
+	if (writer->log.before.cycle == 0)
 		return err_set(err, "cannot resume: the region was never "
 				    "filled to its end\nhint: begin a new run, "
 				    "with a new log");
-	*run = writer->before.run;
+	*run = writer->log.before.run;
+	if (open_target(writer, run, err) < 0)
+		return -1;
+	info = target_info(writer->target);
 	if (wsettings_resume_run(writer->settings, info, run, err) < 0 ||
-	    guard(writer, err) < 0 || check_label(writer, err) < 0 ||
-	    newer_check(writer->target, run, writer->before.reserved, err) <
+	    guard(writer, err) < 0 ||
+	    wfind_check_label(&writer->found, writer->target, run, err) < 0 ||
+	    newer_check(writer->target, run, writer->log.before.reserved, err) <
 		    0 ||
-	    wsettings_cycle(writer->settings, info, run, &writer->before,
+	    wsettings_cycle(writer->settings, info, run, &writer->log.before,
 			    &writer->result->cycle, err) < 0 ||
-	    wsettings_flushes(writer->settings, writer->target, err) < 0 ||
-	    ackclient_start(writer->acks, run->streams, err) < 0)
+	    begin_flushes(writer, err) < 0 ||
+	    ackclient_start(writer->log.acks, run->streams, err) < 0)
 		return -1;
 	wsummary_run(run);
-	if (!writer->before.repaired_bytes)
+	if (!writer->log.before.repaired_bytes)
 		return 0;
 	(void)snprintf(text, sizeof(text),
 		       "the ack log ended in a torn frame; %llu bytes were cut "
 		       "off",
-		       (unsigned long long)writer->before.repaired_bytes);
+		       (unsigned long long)writer->log.before.repaired_bytes);
 	wprogress_note(text);
 	return 0;
 }
@@ -250,21 +166,44 @@ static uint64_t first_reservation(struct writer *writer, uint16_t stream)
 	return wanted < last ? wanted : last;
 }
 
+/* How the drive is spoken to, what was done to it, and what is known of it. */
+static int say_drive(struct writer *writer, struct err *err)
+{
+	enum ackbody_event event;
+	char text[ACKBODY_TEXT_BYTES];
+	int status = 0;
+
+	for (unsigned int i = 0;
+	     status == 0 &&
+	     wdrive_note(&writer->result->drive, i, text, sizeof(text));
+	     i++)
+		status = wlog_say_note(&writer->log, ACKBODY_EVENT_NOTE, text,
+				       err);
+	for (unsigned int i = 0;
+	     status == 0 &&
+	     wflush_note(&writer->flush, i, &event, text, sizeof(text));
+	     i++)
+		status = wlog_say_note(&writer->log, event, text, err);
+	return status;
+}
+
 static int begin_cycle(struct writer *writer, struct err *err)
 {
 	const struct ackbody_cycle *cycle = &writer->result->cycle;
 
-	writer->body.cycle = *cycle;
-	if (say(writer, ACKBODY_CYCLE, err) < 0)
+	writer->log.body.cycle = *cycle;
+	if (wlog_say(&writer->log, ACKBODY_CYCLE, err) < 0 ||
+	    say_drive(writer, err) < 0)
 		return -1;
 	for (uint16_t i = 0; i < cycle->streams; i++) {
 		uint64_t reserved = first_reservation(writer, i);
 
 		if (reserved >= cycle->first_sequence[i] &&
-		    say_limit(writer, ACKBODY_RESERVE, i, reserved, err) < 0)
+		    wlog_say_limit(&writer->log, ACKBODY_RESERVE, i, reserved,
+				   err) < 0)
 			return -1;
 	}
-	return confirm(writer, err);
+	return wlog_confirm(&writer->log, err);
 }
 
 static int make_streams(struct writer *writer, struct err *err)
@@ -276,7 +215,7 @@ static int make_streams(struct writer *writer, struct err *err)
 			.run = &writer->result->run,
 			.cycle = cycle,
 			.target = writer->target,
-			.acks = writer->acks,
+			.acks = writer->log.acks,
 			.stop = writer->stop,
 			.drain_timeout_ms = writer->settings->drain_timeout_ms,
 			.stream = i,
@@ -295,6 +234,7 @@ static int make_streams(struct writer *writer, struct err *err)
 static int start_streams(struct writer *writer, struct err *err)
 {
 	writer->result->has_begun = true;
+	wflush_start(&writer->flush, writer->result->cycle.streams);
 	writer->started_ns = clock_monotonic_ns();
 	while (writer->started < writer->result->cycle.streams) {
 		if (stream_start(writer->streams[writer->started], err) < 0) {
@@ -320,6 +260,7 @@ static bool add_up(struct writer *writer, struct wprogress_now *now)
 		struct stream_counts *counts =
 			stream_counts(writer->streams[i]);
 
+		stream_watch(writer->streams[i]);
 		if (!atomic_load(&counts->is_done))
 			is_running = true;
 		result->writes += atomic_load(&counts->completed);
@@ -331,25 +272,10 @@ static bool add_up(struct writer *writer, struct wprogress_now *now)
 	now->writes = result->writes;
 	now->durable = result->durable;
 	now->flying = result->in_flight;
-	now->confirmed = ackclient_confirmed_writes(writer->acks);
-	now->confirmed_ns = ackclient_confirmed_ns(writer->acks);
+	now->confirmed = ackclient_confirmed_writes(writer->log.acks);
+	now->confirmed_ns = ackclient_confirmed_ns(writer->log.acks);
 	now->block_bytes = result->run.block_bytes;
 	return is_running;
-}
-
-static void say_failure(struct writer *writer)
-{
-	bool is_gone = atomic_load(&writer->stop->is_gone);
-	struct err reason;
-	struct err err; /* an ack log that fails too is told at the end */
-
-	if (writer->is_event_said || !wstop_has_failed(writer->stop))
-		return;
-	writer->is_event_said = true;
-	wstop_reason(writer->stop, &reason);
-	(void)say_note(writer, ACKBODY_EVENT,
-		       is_gone ? ACKBODY_EVENT_CUT_SEEN : ACKBODY_EVENT_ERROR,
-		       reason.text, &err);
 }
 
 static void watch(struct writer *writer)
@@ -366,7 +292,9 @@ static void watch(struct writer *writer)
 			wsummary_writing(writer->result->cycle.cycle);
 		}
 		wprogress_show(&writer->progress, &now);
-		say_failure(writer);
+		wflush_watch(&writer->flush, writer->result->flushes,
+			     writer->stop);
+		wlog_say_failure(&writer->log, writer->stop);
 		clock_sleep_ms(writer->is_writing ? LOOK_LATER_MS : LOOK_MS);
 	}
 	wprogress_end(&writer->progress);
@@ -396,7 +324,27 @@ static void join_streams(struct writer *writer)
 	}
 	result->writing_ns = end_ns - writer->started_ns;
 	result->is_gone = atomic_load(&writer->stop->is_gone);
-	say_failure(writer);
+	wlog_say_failure(&writer->log, writer->stop);
+}
+
+/* What became of the flushes. */
+static int say_flushes(struct writer *writer, struct err *err)
+{
+	struct wflush_words *words = &writer->result->flush;
+	bool was_unsent = words->unsent[0] != '\0';
+	char text[ACKBODY_TEXT_BYTES];
+	int status = 0;
+
+	wflush_finish(&writer->flush, writer->result->flushes,
+		      &writer->result->cycle);
+	if (!was_unsent && words->unsent[0] != '\0')
+		status = wlog_say_note(&writer->log, ACKBODY_EVENT_UNSENT,
+				       words->unsent, err);
+	for (unsigned int i = 0;
+	     status == 0 && wflush_end_note(words, i, text, sizeof(text)); i++)
+		status = wlog_say_note(&writer->log, ACKBODY_EVENT_NOTE, text,
+				       err);
+	return status;
 }
 
 static int say_end(struct writer *writer, struct err *err)
@@ -408,17 +356,17 @@ static int say_end(struct writer *writer, struct err *err)
 		struct stream_counts *counts =
 			stream_counts(writer->streams[i]);
 
-		if (say_limit(writer, ACKBODY_ISSUED, i,
-			      atomic_load(&counts->highest), err) < 0)
+		if (wlog_say_limit(&writer->log, ACKBODY_ISSUED, i,
+				   atomic_load(&counts->highest), err) < 0)
 			return -1;
 	}
 	if (wstop_has_failed(writer->stop)) {
 		wstop_reason(writer->stop, &reason);
 		text = reason.text;
 	}
-	if (say_note(writer, ACKBODY_END, ACKBODY_EVENT_NOTE, text, err) < 0)
+	if (wlog_say_end(&writer->log, text, err) < 0)
 		return -1;
-	return confirm(writer, err);
+	return wlog_confirm(&writer->log, err);
 }
 
 /* One sentence for people: what was seen first, and when. */
@@ -446,9 +394,12 @@ static int run_cycle(struct writer *writer, struct err *err)
 	(void)start_streams(writer, err); /* it is in wstop then */
 	watch(writer);
 	join_streams(writer);
-	status = say_end(writer, err);
-	writer->result->confirmed = ackclient_confirmed_writes(writer->acks);
-	ackclient_latency(writer->acks, &writer->result->latency);
+	status = say_flushes(writer, err);
+	if (status == 0)
+		status = say_end(writer, err);
+	writer->result->confirmed =
+		ackclient_confirmed_writes(writer->log.acks);
+	ackclient_latency(writer->log.acks, &writer->result->latency);
 	if (wstop_has_failed(writer->stop))
 		return report_failure(writer, err);
 	return status;
@@ -465,10 +416,14 @@ static int close_all(struct writer *writer, struct err *err)
 			is_idle = false;
 		stream_free(writer->streams[i]);
 	}
-	status = ackclient_close(writer->acks, err);
-	channel_key_free(writer->key);
-	if (is_idle) /* else the drive still has requests of ours */
+	wflush_free(&writer->flush);
+	status = wlog_close(&writer->log, err);
+	if (is_idle)
 		target_close(writer->target);
+	else /* the drive still has requests of ours */
+		target_buffer_abandon(writer->target);
+	if (wcache_close(writer->cache, writer->result->is_gone, err) < 0)
+		status = -1;
 	return status;
 }
 
@@ -482,10 +437,8 @@ int writer_run(const struct wsettings *settings, struct wstop *stop,
 
 	memset(result, 0, sizeof(*result));
 	wprogress_init(&writer.progress);
-	status = open_target(&writer, err);
-	if (status == 0)
-		status = settings->is_resume ? begin_again(&writer, err)
-					     : begin_new(&writer, err);
+	status = settings->is_resume ? begin_again(&writer, err)
+				     : begin_new(&writer, err);
 	if (status == 0)
 		status = run_cycle(&writer, err);
 	if (close_all(&writer, &closing) < 0 && status == 0) {

@@ -16,6 +16,8 @@
 #include "common/base/histogram.h"
 #include "common/format/ackbody.h"
 #include "common/format/run.h"
+#include "writer/wdrive.h"
+#include "writer/wflush.h"
 #include "writer/wsettings.h"
 
 struct err;
@@ -32,6 +34,8 @@ struct writer_result {
 	struct histogram latency; /* from durable to confirmed */
 	uint64_t writing_ns;
 	bool is_gone;
+	struct wdrive_words drive;
+	struct wflush_words flush;
 };
 
 /*

@@ -9,11 +9,10 @@
 
 #include "common/base/clock.h"
 #include "common/base/err.h"
-#include "common/target/elision.h"
+#include "common/target/identity.h"
 #include "common/target/target.h"
 #include "writer/ackclient.h"
 #include "writer/durable.h"
-#include "writer/wprogress.h"
 
 #define FLUSH_COUNT_MAX (DURABLE_WINDOW / 2) /* the window fills before */
 #define FLUSH_MS_MAX    3600000
@@ -24,6 +23,7 @@ void wsettings_init(struct wsettings *settings)
 	memset(settings, 0, sizeof(*settings));
 	settings->pattern_text = "random";
 	settings->sync_text = "flush:32";
+	settings->engine_text = "libaio";
 	settings->block_bytes = 4096;
 	settings->queue_depth = 32;
 	settings->streams = 1;
@@ -80,11 +80,32 @@ static int check_sync(struct wsettings *settings, struct err *err)
 	return 0;
 }
 
+static int check_engine(struct wsettings *settings, struct err *err)
+{
+	const char *cache = settings->write_cache_text;
+
+	settings->engine = TARGET_ENGINE_USUAL;
+	if (strcmp(settings->engine_text, "native") == 0)
+		settings->engine = TARGET_ENGINE_NATIVE;
+	else if (strcmp(settings->engine_text, "libaio") != 0)
+		return err_set(err, "--engine is libaio or native, not '%.40s'",
+			       settings->engine_text);
+	settings->has_write_cache = cache != NULL;
+	settings->wants_cache_on = cache && strcmp(cache, "on") == 0;
+	if (cache && !settings->wants_cache_on && strcmp(cache, "off") != 0)
+		return err_set(err, "--write-cache is on or off, not '%.40s'",
+			       cache);
+	return 0;
+}
+
 int wsettings_check(struct wsettings *settings, struct err *err)
 {
 	if (!settings->target)
 		return err_set(err, "--target is needed: what to write to");
+	if (settings->wants_probe)
+		return check_engine(settings, err);
 	if (check_log(settings, err) < 0 || check_sync(settings, err) < 0 ||
+	    check_engine(settings, err) < 0 ||
 	    run_pattern_parse(settings->pattern_text, &settings->pattern, err) <
 		    0)
 		return -1;
@@ -190,7 +211,8 @@ static int check_identity(const struct wsettings *settings,
 			  const struct target_info *info, const struct run *run,
 			  struct err *err)
 {
-	if (strcmp(info->identity, run->identity) != 0)
+	if (identity_compare(run->identity, info->identity) == IDENTITY_OTHER ||
+	    (info->identity[0] == '\0' && run->identity[0] != '\0'))
 		return err_set(err,
 			       "%s is the wrong drive: it is '%.120s', the run "
 			       "was begun on '%.120s'\nhint: name the drive of "
@@ -285,30 +307,6 @@ static int check_abilities(const struct wsettings *settings,
 			run->streams, (unsigned long long)settings->queue_depth,
 			run->block_bytes, (unsigned long long)(bytes >> 20),
 			WSETTINGS_BUFFERS_MAX >> 20);
-	return 0;
-}
-
-int wsettings_flushes(const struct wsettings *settings,
-		      const struct target *target, struct err *err)
-{
-	const char *unknown = elision_unknown(target);
-	char text[ELISION_TEXT_BYTES];
-
-	/* The fill is flushed, too. */
-	if (settings->sync == ACKBODY_SYNC_NONE && settings->is_resume)
-		return 0;
-	if (!target_info(target)->is_write_back) {
-		elision_tell(target, text, sizeof(text));
-		return err_set(err, "--sync %s: no flush would reach %s: %s",
-			       settings->sync_text, settings->target, text);
-	}
-	if (unknown[0] == '\0')
-		return 0;
-	(void)snprintf(text, sizeof(text),
-		       "whether a flush gets through below %.80s cannot be "
-		       "asked: %s",
-		       settings->target, unknown);
-	wprogress_note(text);
 	return 0;
 }
 

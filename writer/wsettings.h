@@ -11,11 +11,10 @@
 
 #include "common/format/ackbody.h"
 #include "common/format/run.h"
+#include "common/target/target.h"
 
 struct ackclient_before;
 struct err;
-struct target;
-struct target_info;
 
 #define WSETTINGS_BUFFERS_MAX (48ULL * 1024 * 1024)
 
@@ -26,17 +25,23 @@ struct wsettings_given { /* what a resumed run must not be told otherwise */
 struct wsettings {
 	const char *target, *collector, *key, *acklog, *run_text;
 	const char *pattern_text, *sync_text, *erase, *json;
+	const char *engine_text, *write_cache_text; /* NULL: as it is */
 	uint64_t offset_bytes, size_bytes, block_bytes;
 	uint64_t queue_depth, streams, seed;
 	uint64_t runtime_ms, count; /* 0: no limit */
 	uint64_t ack_timeout_ms, drain_timeout_ms;
 	bool is_filled;
+	bool wants_list;  /* nothing else is to be done */
+	bool wants_probe; /* likewise */
+	bool wants_trace, accepts_elision;
 	struct wsettings_given given;
 
 	/* From the texts, by wsettings_check(). */
 	enum run_pattern pattern;
 	enum ackbody_sync sync;
 	uint64_t sync_value;
+	enum target_engine engine;
+	bool has_write_cache, wants_cache_on;
 	uint8_t run_id[RUN_ID_BYTES];
 	bool is_resume;
 };
@@ -56,13 +61,6 @@ int wsettings_new_run(const struct wsettings *settings,
 int wsettings_resume_run(const struct wsettings *settings,
 			 const struct target_info *info, const struct run *run,
 			 struct err *err);
-
-/*
- * Refuses a drive that flushes do not reach, where there is anything to flush:
- * no verdict could come of it (P9). Tells what could not be asked.
- */
-int wsettings_flushes(const struct wsettings *settings,
-		      const struct target *target, struct err *err);
 
 /* The cycle that follows what the log says already. Refuses what TARGET or
  * memory cannot do. */

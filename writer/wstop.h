@@ -19,6 +19,7 @@ struct wstop {
 	atomic_bool is_asked;  /* stop in order: final flush, then report */
 	atomic_bool is_failed; /* stop at once, acknowledge nothing more */
 	atomic_bool is_gone;   /* the failure is that the drive went away */
+	atomic_bool is_unsent; /* the first failure: flushes are not sent */
 	pthread_mutex_t mutex;
 	struct err reason;  /* of the first failure */
 	uint64_t failed_ns; /* monotonic */
@@ -26,6 +27,8 @@ struct wstop {
 
 void wstop_init(struct wstop *stop);
 void wstop_fail(struct wstop *stop, const struct err *reason, bool is_gone);
+/* Likewise: the drive is not asked for what it is to promise (P9). */
+void wstop_fail_unsent(struct wstop *stop, const struct err *reason);
 /* Copies the first reason; only where is_failed. */
 void wstop_reason(struct wstop *stop, struct err *err);
 

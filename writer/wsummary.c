@@ -46,6 +46,8 @@ void wsummary_writing(uint32_t cycle)
 
 void wsummary_end(const struct writer_result *result)
 {
+	char text[ACKBODY_TEXT_BYTES];
+
 	if (!result->has_begun)
 		return;
 	(void)printf("cycle %" PRIu32 " stopped: %" PRIu64
@@ -57,6 +59,12 @@ void wsummary_end(const struct writer_result *result)
 		     ", flushes %" PRIu64 ", in flight %" PRIu64 "\n",
 		     result->durable, result->confirmed, result->flushes,
 		     result->in_flight);
+	for (unsigned int i = 0;
+	     wflush_end_note(&result->flush, i, text, sizeof(text)); i++)
+		(void)printf("%s\n", text);
+	if (result->flush.unsent[0] != '\0')
+		(void)printf("no verdict will be given: %s\n",
+			     result->flush.unsent);
 	if (result->latency.count > 0)
 		(void)printf("confirmed after %.2f ms (median), %.2f ms "
 			     "(99 %%), %.2f ms (max)\n",
@@ -82,6 +90,84 @@ static json_t *latency(const struct writer_result *result)
 	return json_pack("{s:f, s:f, s:f}", "median", latency_ms(result, 500),
 			 "p99", latency_ms(result, 990), "max",
 			 latency_ms(result, 1000));
+}
+
+static json_t *flush_layers(const struct wflush_words *words)
+{
+	json_t *list = json_array();
+	bool is_bad = list == NULL;
+
+	for (size_t i = 0; !is_bad && i < words->count; i++) {
+		const struct flushcount_row *row = &words->rows[i];
+
+		is_bad = json_array_append_new(
+				 list,
+				 json_pack("{s:s, s:b, s:o}", "name", row->name,
+					   "counted", row->is_counted,
+					   "completed",
+					   row->is_counted ? number(row->last -
+								    row->first)
+							   : json_null())) < 0;
+	}
+	if (!is_bad)
+		return list;
+	json_decref(list);
+	return NULL;
+}
+
+static json_t *flush_proof(const struct wflush_words *words)
+{
+	if (!words->has_answer)
+		return json_null();
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "would_reach",
+			 flushway_answer_name(words->answer), "reason",
+			 words->way, "asked", number(words->asked), "layers",
+			 flush_layers(words), "elided",
+			 words->has_elided ? number(words->elided)
+					   : json_null(),
+			 "unsent",
+			 words->unsent[0] == '\0' ? json_null()
+						  : json_string(words->unsent));
+}
+
+static json_t *flush_trace(const struct wflush_words *words)
+{
+	const struct traceline_sums *sums = &words->trace;
+	json_t *object = words->has_trace ? json_object() : json_null();
+	int status = 0;
+
+	if (!words->has_trace)
+		return object;
+	status |= put(object, "flushes_issued", number(sums->flushes_issued));
+	status |= put(object, "flushes_completed",
+		      number(sums->flushes_completed));
+	status |= put(object, "flushes_failed", number(sums->flushes_failed));
+	status |= put(object, "fua_issued", number(sums->fua_issued));
+	status |= put(object, "fua_completed", number(sums->fua_completed));
+	status |= put(object, "fua_failed", number(sums->fua_failed));
+	status |= put(object, "repeated", number(sums->repeated));
+	status |= put(object, "flush_commands", number(sums->commands));
+	status |= put(object, "commands_retried", number(sums->retried));
+	status |= put(object, "lost_events", number(sums->lost));
+	status |= put(object, "first_ns", number(sums->first_ns));
+	status |= put(object, "last_ns", number(sums->last_ns));
+	if (status == 0)
+		return object;
+	json_decref(object);
+	return NULL;
+}
+
+static const char *word(bool is_on)
+{
+	return is_on ? "on" : "off";
+}
+
+static json_t *write_cache(const struct wdrive_words *drive)
+{
+	if (!drive->has_cache)
+		return json_null();
+	return json_pack("{s:s, s:s}", "before", word(drive->was_cache_on),
+			 "now", word(drive->is_cache_on));
 }
 
 static int fill_object(json_t *object, const struct writer_result *result,
@@ -113,6 +199,10 @@ static int fill_object(json_t *object, const struct writer_result *result,
 	status |=
 		put(object, "error", error ? json_string(error) : json_null());
 	status |= put(object, "sync", json_string(sync));
+	status |= put(object, "engine", json_string(result->drive.engine));
+	status |= put(object, "write_cache", write_cache(&result->drive));
+	status |= put(object, "flush_proof", flush_proof(&result->flush));
+	status |= put(object, "trace", flush_trace(&result->flush));
 	status |= put(object, "queue_depth", number(result->cycle.queue_depth));
 	status |= put(object, "block_size", number(run->block_bytes));
 	status |= put(object, "streams", number(run->streams));

@@ -2,6 +2,7 @@
 #include "common/target/elision.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "common/target/stack.h"
 #include "common/target/target_ops.h"
@@ -32,4 +33,22 @@ const char *elision_unknown(const struct target *target)
 	if (target->ops->stack == NULL)
 		return "";
 	return stack_unknown(target->ops->stack(target));
+}
+
+void elision_allow(struct target *target, bool is_for_all)
+{
+	target->info.is_write_back = true;
+	if (target->ops->stack != NULL)
+		stack_allow(target->ops->stack(target), is_for_all);
+}
+
+struct stack *elision_walk(const struct target *target)
+{
+	struct stat status;
+
+	if (target->info.is_nbd || fstat(target->fd, &status) == -1)
+		return NULL;
+	if (S_ISBLK(status.st_mode))
+		return stack_of_device("/sys", status.st_rdev);
+	return stack_of_file("/sys", target->fd);
 }

@@ -4,9 +4,12 @@
 #include <blkid/blkid.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,8 +20,9 @@
 #include "common/target/target_ops.h"
 #include "common/target/usage.h"
 
-#define PROBE_BYTES \
-	(4U * 1024 * 1024) /* at each end: all that libblkid reads */
+/* At each end: all that libblkid reads. LUKS2 keeps its second header at 4 MiB
+ * (the last of the places in the LUKS2 on-disk format, section 2.2). */
+#define PROBE_BYTES     (5U * 1024 * 1024)
 #define READ_BYTES      (1024U * 1024)
 #define READ_TIMEOUT_MS 60000
 
@@ -62,6 +66,7 @@ static int check_usage(const struct target *target, struct err *err)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	struct stat status;
+	int is_read_only = 0;
 	char user[256];
 
 	if (target->fd == -1)
@@ -69,6 +74,12 @@ static int check_usage(const struct target *target, struct err *err)
 	if (fstat(target->fd, &status) == -1)
 		return err_sys(err, errno, "cannot tell who uses %s",
 			       target->name);
+	if (S_ISBLK(status.st_mode) &&
+	    ioctl(target->fd, BLKROGET, &is_read_only) == 0 && is_read_only)
+		return err_set(err,
+			       "cannot write to %s: it is read-only\nhint: "
+			       "blockdev --setrw %s, or a switch on the drive",
+			       target->name, target->name);
 	if (usage_find(&status, user, sizeof(user)))
 		return err_set(err,
 			       "cannot write to %s: it is in use\nhint: %s",
@@ -174,8 +185,7 @@ static const char *article(const char *word)
 	return strchr("aeiou", word[0]) != NULL ? "an" : "a";
 }
 
-static int refuse_found(const struct target *target, blkid_probe probe,
-			struct err *err)
+static void describe_found(blkid_probe probe, char *text, size_t room)
 {
 	const char *type = lookup(probe, "TYPE");
 	const char *label = lookup(probe, "LABEL");
@@ -184,32 +194,27 @@ static int refuse_found(const struct target *target, blkid_probe probe,
 
 	if (label != NULL)
 		identity_clean(label, strlen(label), shown, sizeof(shown));
-	if (type == NULL && table != NULL)
-		return err_set(err,
-			       "cannot write to %s: it holds %s %s partition "
-			       "table\nhint: if nothing on it is wanted: "
-			       "wipefs --all %s",
-			       target->name, article(table), table,
-			       target->name);
+	if (type == NULL && table != NULL) {
+		(void)snprintf(text, room, "holds %s %s partition table",
+			       article(table), table);
+		return;
+	}
 	if (type == NULL)
 		type = "unknown";
-	return err_set(err,
-		       "cannot write to %s: it holds %s %s %s%s%s%s\n"
-		       "hint: if nothing on it is wanted: wipefs --all %s",
-		       target->name, article(type), type,
+	(void)snprintf(text, room, "holds %s %s %s%s%s%s", article(type), type,
 		       usage_word(lookup(probe, "USAGE")),
 		       shown[0] == '\0' ? "" : " labelled \"", shown,
-		       shown[0] == '\0' ? "" : "\"", target->name);
+		       shown[0] == '\0' ? "" : "\"");
 }
 
-static int probe_copy(struct target *target, int fd, struct err *err)
+int guard_find_signature_fd(int fd, uint32_t block_bytes, char *text,
+			    size_t room)
 {
 	blkid_probe probe = blkid_new_probe();
-	int result;
+	int result = -1;
 
 	if (probe == NULL || blkid_probe_set_device(probe, fd, 0, 0) != 0 ||
-	    blkid_probe_set_sectorsize(probe,
-				       target->info.logical_block_bytes) != 0 ||
+	    blkid_probe_set_sectorsize(probe, block_bytes) != 0 ||
 	    blkid_probe_enable_superblocks(probe, 1) != 0 ||
 	    blkid_probe_set_superblocks_flags(
 		    probe, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_LABEL |
@@ -217,36 +222,47 @@ static int probe_copy(struct target *target, int fd, struct err *err)
 		    0 ||
 	    blkid_probe_enable_partitions(probe, 1) != 0 ||
 	    /* also where only the copy at the end is left */
-	    blkid_probe_set_partitions_flags(probe, BLKID_PARTS_FORCE_GPT) !=
-		    0) {
-		result = err_set(err, "cannot look for file systems on %s",
-				 target->name);
+	    blkid_probe_set_partitions_flags(probe, BLKID_PARTS_FORCE_GPT) != 0)
 		goto out;
-	}
 	/* Two signatures at once are no less of a reason than one. */
 	result = blkid_do_fullprobe(probe);
 	if (result == 0)
-		result = refuse_found(target, probe, err);
-	else if (result == 1)
-		result = 0;
-	else
-		result = err_set(err, "cannot look for file systems on %s",
-				 target->name);
+		describe_found(probe, text, room);
+	/* What it calls 1 is "nothing", and all else an error. */
+	result = result == 0 || result == 1 ? result == 0 : -1;
 out:
 	blkid_free_probe(probe);
 	return result;
 }
 
-static int check_signatures(struct target *target, struct err *err)
+int guard_find_signature(struct target *target, char *text, size_t room,
+			 struct err *err)
 {
 	int fd = -1;
 	int result;
 
 	if (copy_ends(target, &fd, err) == -1)
 		return -1;
-	result = probe_copy(target, fd, err);
+	result = guard_find_signature_fd(fd, target->info.logical_block_bytes,
+					 text, room);
 	(void)close(fd); /* memory only */
+	if (result == -1)
+		return err_set(err, "cannot look for file systems on %s",
+			       target->name);
 	return result;
+}
+
+static int check_signatures(struct target *target, struct err *err)
+{
+	char text[GUARD_TEXT_BYTES];
+	int result = guard_find_signature(target, text, sizeof(text), err);
+
+	if (result < 1)
+		return result;
+	return err_set(err,
+		       "cannot write to %s: it %s\nhint: if nothing on it is "
+		       "wanted: wipefs --all %s",
+		       target->name, text, target->name);
 }
 
 static bool is_covering(const struct run *run, uint64_t offset_bytes,

@@ -9,10 +9,26 @@
 #ifndef COMMON_TARGET_GUARD_H
 #define COMMON_TARGET_GUARD_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct err;
 struct target;
+
+#define GUARD_TEXT_BYTES 160
+
+/*
+ * What libblkid knows of either end of TARGET: 1 with TEXT "holds a gpt
+ * partition table", 0 where it knows nothing; -1 with err where that cannot be
+ * told. Only reads.
+ */
+int guard_find_signature(struct target *target, char *text, size_t room,
+			 struct err *err);
+
+/* Likewise for an open file or device, through the page cache: for people, to
+ * say more of a device that cannot be had. -1 without err. */
+int guard_find_signature_fd(int fd, uint32_t block_bytes, char *text,
+			    size_t room);
 
 /*
  * 0 if the region OFFSET ... OFFSET + SIZE of TARGET may be overwritten, else

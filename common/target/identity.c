@@ -8,9 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #define VPD_HEADER_BYTES 4
+#define USB_LEVELS_MAX   12 /* from a SCSI disk up to its bridge */
+#define FSID_DIGITS      16
+#define UUID_DIGITS      32
 
 void identity_clean(const char *from, size_t count, char *to, size_t room)
 {
@@ -51,9 +55,8 @@ static ssize_t read_raw(const char *folder, const char *name, char *to,
 	return count;
 }
 
-/* TO is "" where there is nothing. */
-static bool read_text(const char *folder, const char *name, char *to,
-		      size_t room)
+bool identity_read_text(const char *folder, const char *name, char *to,
+			size_t room)
 {
 	char raw[1024];
 	ssize_t count = read_raw(folder, name, raw, sizeof(raw));
@@ -70,8 +73,46 @@ static void append(char *text, const char *part)
 
 	if (part[0] == '\0')
 		return;
-	(void)snprintf(text + used, IDENTITY_TEXT_BYTES - used, "%s%s",
-		       used > 0 ? " " : "", part);
+	/* What is too long is cut off. */
+	if (snprintf(text + used, IDENTITY_TEXT_BYTES - used, "%s%s",
+		     used > 0 ? " " : "", part) < 0)
+		text[used] = '\0';
+}
+
+/*
+ * usb-storage does not ask for page 80h, since many bridges break on it, but
+ * the bridge has a serial number in its USB descriptor (iSerialNumber, USB 2.0
+ * section 9.6.1). The drives behind one bridge differ by their LUN only.
+ */
+static void read_usb_serial(const char *disk, char *serial)
+{
+	char folder[PATH_MAX], value[IDENTITY_TEXT_BYTES - 16], path[PATH_MAX];
+	const char *lun;
+	char *slash;
+
+	if (snprintf(path, sizeof(path), "%s/device", disk) >=
+		    (int)sizeof(path) ||
+	    realpath(path, folder) == NULL)
+		return;
+	lun = strrchr(folder, ':');
+	lun = lun == NULL ? "0" : lun + 1;
+	(void)snprintf(path, sizeof(path), "%s", lun);
+	for (unsigned int i = 0; i < USB_LEVELS_MAX; i++) {
+		if (identity_read_text(folder, "idVendor", value,
+				       sizeof(value)) &&
+		    identity_read_text(folder, "serial", value, sizeof(value)))
+			break;
+		value[0] = '\0';
+		slash = strrchr(folder, '/');
+		if (slash == NULL || slash == folder)
+			return;
+		*slash = '\0';
+	}
+	if (value[0] == '\0')
+		return;
+	(void)snprintf(serial, IDENTITY_TEXT_BYTES, "%s%s%.10s", value,
+		       strcmp(path, "0") == 0 ? "" : " lun",
+		       strcmp(path, "0") == 0 ? "" : path);
 }
 
 /* SCSI keeps the serial number in binary page 80h, others as text. */
@@ -80,8 +121,9 @@ static void read_serial(const char *disk, char *serial)
 	char page[260];
 	ssize_t count;
 
-	if (read_text(disk, "device/serial", serial, IDENTITY_TEXT_BYTES) ||
-	    read_text(disk, "serial", serial, IDENTITY_TEXT_BYTES))
+	if (identity_read_text(disk, "device/serial", serial,
+			       IDENTITY_TEXT_BYTES) ||
+	    identity_read_text(disk, "serial", serial, IDENTITY_TEXT_BYTES))
 		return;
 	count = read_raw(disk, "device/vpd_pg80", page, sizeof(page));
 	if (count > VPD_HEADER_BYTES)
@@ -98,16 +140,18 @@ static void read_hardware(const char *disk, struct identity *identity)
 	char name[IDENTITY_TEXT_BYTES] = "";
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (read_text(disk, names[i], part, sizeof(part)))
+		if (identity_read_text(disk, names[i], part, sizeof(part)))
 			append(name, part);
 	}
 	read_serial(disk, identity->serial);
-	if (!read_text(disk, "wwid", part, sizeof(part)))
-		(void)read_text(disk, "device/wwid", part,
-				sizeof(part)); /* "" will do */
+	if (!identity_read_text(disk, "wwid", part, sizeof(part)))
+		(void)identity_read_text(disk, "device/wwid", part,
+					 sizeof(part)); /* "" will do */
 	if (identity->serial[0] == '\0')
 		(void)snprintf(identity->serial, sizeof(identity->serial), "%s",
 			       part);
+	if (identity->serial[0] == '\0')
+		read_usb_serial(disk, identity->serial);
 	if (identity->serial[0] == '\0')
 		return; /* a model alone does not tell two drives apart */
 	append(identity->text, name);
@@ -121,10 +165,10 @@ static void read_loop(const char *disk, struct identity *identity)
 	char file[IDENTITY_TEXT_BYTES - 8];
 	char offset[32];
 
-	if (!read_text(disk, "loop/backing_file", file, sizeof(file)))
+	if (!identity_read_text(disk, "loop/backing_file", file, sizeof(file)))
 		return;
 	(void)snprintf(identity->text, sizeof(identity->text), "loop:%s", file);
-	if (read_text(disk, "loop/offset", offset, sizeof(offset)) &&
+	if (identity_read_text(disk, "loop/offset", offset, sizeof(offset)) &&
 	    strcmp(offset, "0") != 0) {
 		append(identity->text, "from byte");
 		append(identity->text, offset);
@@ -139,7 +183,7 @@ static bool read_layer(const char *disk, struct identity *identity)
 	char value[IDENTITY_TEXT_BYTES - 8];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (!read_text(disk, rows[i][1], value, sizeof(value)))
+		if (!identity_read_text(disk, rows[i][1], value, sizeof(value)))
 			continue;
 		(void)snprintf(identity->text, sizeof(identity->text), "%s%s",
 			       rows[i][0], value);
@@ -156,7 +200,8 @@ static void add_partition(struct identity *identity)
 	char tail[32];
 	size_t used;
 
-	if (!read_text(identity->node, "partition", number, sizeof(number)))
+	if (!identity_read_text(identity->node, "partition", number,
+				sizeof(number)))
 		return;
 	(void)snprintf(tail, sizeof(tail), ":part%s", number);
 	used = strlen(identity->text);
@@ -182,8 +227,8 @@ int identity_read(const char *sysfs, unsigned int major, unsigned int minor,
 	if (realpath(path, identity->node) == NULL)
 		return -1;
 	memcpy(identity->disk, identity->node, sizeof(identity->disk));
-	identity->is_partition =
-		read_text(identity->node, "partition", value, sizeof(value));
+	identity->is_partition = identity_read_text(identity->node, "partition",
+						    value, sizeof(value));
 	slash = strrchr(identity->disk, '/');
 	if (identity->is_partition && slash != NULL)
 		*slash = '\0';
@@ -194,4 +239,56 @@ int identity_read(const char *sysfs, unsigned int major, unsigned int minor,
 		read_loop(identity->disk, identity);
 	add_partition(identity);
 	return 0;
+}
+
+/* "file:", DIGITS hexadecimal digits, ":" and an inode: that, else NULL. */
+static const char *file_inode(const char *text, size_t digits)
+{
+	if (strncmp(text, "file:", 5) != 0)
+		return NULL;
+	text += 5;
+	if (strspn(text, "0123456789abcdef") != digits || text[digits] != ':')
+		return NULL;
+	return text + digits;
+}
+
+/* THEN is of a version that took a device's number for the file system's: its
+ * upper half is 0. */
+static bool is_former(const char *then, const char *now)
+{
+	const char *old_inode = file_inode(then, FSID_DIGITS);
+	const char *inode = file_inode(now, UUID_DIGITS);
+
+	return old_inode != NULL && inode != NULL &&
+	       strncmp(old_inode - FSID_DIGITS / 2, "00000000",
+		       FSID_DIGITS / 2) == 0 &&
+	       strcmp(old_inode, inode) == 0;
+}
+
+enum identity_match identity_compare(const char *then, const char *now)
+{
+	if (then[0] == '\0' || now[0] == '\0')
+		return IDENTITY_UNKNOWN;
+	if (strcmp(then, now) == 0)
+		return IDENTITY_SAME;
+	return is_former(then, now) ? IDENTITY_UNKNOWN : IDENTITY_OTHER;
+}
+
+bool identity_is_telling(const char *serial)
+{
+	static const char *const ends[] = {":part", " lun"};
+	static const char series[] = "0123456789ABCDEF";
+	size_t length = strlen(serial);
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		const char *end = strstr(serial, ends[i]);
+
+		if (end != NULL && (size_t)(end - serial) < length)
+			length = (size_t)(end - serial);
+	}
+	if (length == 0 || strspn(serial, (char[]){serial[0], '\0'}) >= length)
+		return false;
+	return length < 4 || length > strlen(series) ||
+	       (strncasecmp(serial, series, length) != 0 &&
+		strncasecmp(serial, series + 1, length) != 0);
 }

@@ -20,14 +20,17 @@
 #define ANSWER_ROOM 32
 
 struct queue {
-	int fd;     /* of queue/write_cache, -1: cannot be asked */
-	char *disk; /* folder in sysfs */
+	int fd;         /* of queue/write_cache, -1: cannot be asked */
+	bool has_below; /* of what was found */
+	bool may_elide; /* it is known that it does, and why that is right */
+	char *disk;     /* folder in sysfs */
 };
 
 struct stack {
 	const char *sysfs;
 	bool has_top; /* queues[0] is the block device on top of all others */
 	unsigned int count;
+	unsigned int met; /* drives and layers, each time one is come upon */
 	struct queue queues[STACK_QUEUES_MAX];
 	const char *cached_loop; /* NULL: none */
 	char unknown[STACK_TEXT_BYTES];
@@ -92,8 +95,10 @@ static void add_disk(struct stack *stack, const char *disk)
 	struct queue *queue = &stack->queues[stack->count];
 
 	for (unsigned int i = 0; i < stack->count; i++) {
-		if (strcmp(stack->queues[i].disk, disk) == 0)
+		if (strcmp(stack->queues[i].disk, disk) == 0) {
+			stack->met++;
 			return;
+		}
 	}
 	if (stack->count < STACK_QUEUES_MAX)
 		queue->disk = strdup(disk);
@@ -102,6 +107,7 @@ static void add_disk(struct stack *stack, const char *disk)
 		return;
 	}
 	stack->count++;
+	stack->met++;
 	queue->fd = open_small(disk, "queue/write_cache");
 	if (ask(queue->fd) != ANSWER_NONE)
 		return;
@@ -329,9 +335,12 @@ static void check_loop(struct stack *stack, const char *disk)
 static void walk(struct stack *stack)
 {
 	for (unsigned int i = 0; i < stack->count; i++) {
+		unsigned int met = stack->met;
+
 		add_slaves(stack, stack->queues[i].disk);
 		add_nvme_paths(stack, stack->queues[i].disk);
 		add_backing(stack, stack->queues[i].disk);
+		stack->queues[i].has_below = stack->met != met;
 		check_loop(stack, stack->queues[i].disk);
 	}
 }
@@ -374,10 +383,19 @@ void stack_close(struct stack *stack)
 	free(stack);
 }
 
+void stack_allow(struct stack *stack, bool is_for_all)
+{
+	for (unsigned int i = 0; i < stack->count; i++) {
+		if (is_for_all || ask(stack->queues[i].fd) == ANSWER_THROUGH)
+			stack->queues[i].may_elide = true;
+	}
+}
+
 const char *stack_elided_at(const struct stack *stack)
 {
 	for (unsigned int i = 0; i < stack->count; i++) {
-		if (ask(stack->queues[i].fd) == ANSWER_THROUGH)
+		if (!stack->queues[i].may_elide &&
+		    ask(stack->queues[i].fd) == ANSWER_THROUGH)
 			return last_name(stack->queues[i].disk);
 	}
 	return "";
@@ -386,13 +404,31 @@ const char *stack_elided_at(const struct stack *stack)
 bool stack_is_write_back(const struct stack *stack)
 {
 	for (unsigned int i = 0; i < stack->count; i++) {
-		enum answer answer = ask(stack->queues[i].fd);
+		enum answer answer;
 
+		if (stack->queues[i].may_elide)
+			continue;
+		answer = ask(stack->queues[i].fd);
 		if (answer == ANSWER_THROUGH ||
 		    (answer == ANSWER_NONE && i == 0 && stack->has_top))
 			return false;
 	}
 	return true;
+}
+
+unsigned int stack_count(const struct stack *stack)
+{
+	return stack->count;
+}
+
+const char *stack_disk(const struct stack *stack, unsigned int i)
+{
+	return stack->queues[i].disk;
+}
+
+bool stack_is_bottom(const struct stack *stack, unsigned int i)
+{
+	return !stack->queues[i].has_below;
 }
 
 const char *stack_unknown(const struct stack *stack)

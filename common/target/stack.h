@@ -12,8 +12,8 @@
  *
  * It reads small files under SYSFS ("/sys"; a made-up folder in the tests),
  * believes nothing of what they say beyond these words, and keeps them open, so
- * that asking again costs one pread() for each. Once opened it never changes:
- * any thread may ask.
+ * that asking again costs one pread() for each. Once opened, and once it was
+ * said what is allowed, it never changes: any thread may ask.
  */
 #ifndef COMMON_TARGET_STACK_H
 #define COMMON_TARGET_STACK_H
@@ -40,9 +40,24 @@ void stack_close(struct stack *stack);
  */
 bool stack_is_write_back(const struct stack *stack);
 
+/*
+ * From now on the queues that say "write through" now may: a drive without a
+ * volatile cache needs no FLUSH. IS_FOR_ALL: every queue may say anything, for
+ * a run that is no proof. Before other threads ask.
+ */
+void stack_allow(struct stack *stack, bool is_for_all);
+
 /* Asks every queue: the kernel name of the first that keeps a FLUSH to itself,
  * "" where none does. It lives as long as the stack. */
 const char *stack_elided_at(const struct stack *stack);
+
+/* The drives and layers that were found, from the top down: how many, and the
+ * folder of each in sysfs, which lives as long as the stack. */
+unsigned int stack_count(const struct stack *stack);
+const char *stack_disk(const struct stack *stack, unsigned int i);
+
+/* Nothing was found below it. */
+bool stack_is_bottom(const struct stack *stack, unsigned int i);
 
 /* What could not be asked when it was opened: "tmpfs", "sdb, zfs"; "". */
 const char *stack_unknown(const struct stack *stack);

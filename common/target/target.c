@@ -15,12 +15,20 @@ static bool is_nbd_name(const char *name)
 	return strncmp(name, "nbd", 3) == 0 && strstr(name, "://") != NULL;
 }
 
-static const struct target_ops *choose_ops(const char *name, struct err *err)
+static const struct target_ops *
+choose_ops(const char *name, enum target_engine engine, struct err *err)
 {
 	if (!is_nbd_name(name))
-		return &target_aio_ops;
+		return engine == TARGET_ENGINE_NATIVE ? &target_native_ops
+						      : &target_aio_ops;
+	if (engine == TARGET_ENGINE_NATIVE) {
+		(void)err_set(err,
+			      "--engine native needs an NVMe or SCSI/ATA "
+			      "drive; %s is neither",
+			      name);
+		return NULL;
+	}
 #ifdef HAVE_LIBNBD
-	(void)err; /* every name has an engine */
 	return &target_nbd_ops;
 #else
 	(void)err_set(err,
@@ -34,6 +42,12 @@ static const struct target_ops *choose_ops(const char *name, struct err *err)
 struct target *target_open(const char *name, enum target_mode mode,
 			   struct err *err)
 {
+	return target_open_engine(name, mode, TARGET_ENGINE_USUAL, err);
+}
+
+struct target *target_open_engine(const char *name, enum target_mode mode,
+				  enum target_engine engine, struct err *err)
+{
 	const struct target_ops *ops;
 	struct target *target;
 
@@ -44,7 +58,7 @@ struct target *target_open(const char *name, enum target_mode mode,
 			      name, TARGET_TEXT_BYTES - 1);
 		return NULL;
 	}
-	ops = choose_ops(name, err);
+	ops = choose_ops(name, engine, err);
 	if (ops == NULL)
 		return NULL;
 	target = ops->open(name, mode, err);
@@ -77,6 +91,13 @@ const char *target_name(const struct target *target)
 	return target->name;
 }
 
+const char *target_describe_engine(const struct target *target)
+{
+	if (target->ops->describe != NULL)
+		return target->ops->describe(target);
+	return target->info.is_nbd ? "libnbd" : "libaio";
+}
+
 bool target_is_gone(const struct target *target)
 {
 	return target->ops->is_gone(target);
@@ -87,6 +108,17 @@ bool target_is_write_back(const struct target *target)
 	if (target->ops->is_write_back == NULL)
 		return target->info.is_write_back;
 	return target->ops->is_write_back(target);
+}
+
+bool target_can_flush_waiting(const struct target *target)
+{
+	return target->ops->flush_waiting != NULL;
+}
+
+int target_flush_waiting(struct target *target)
+{
+	assert(target->info.has_flush);
+	return target->ops->flush_waiting(target);
 }
 
 struct target_queue *target_queue_open(struct target *target,
@@ -140,16 +172,22 @@ static struct target_request *queue_add(struct target_queue *queue,
 	return request;
 }
 
-static bool is_inside(const struct target *target, size_t length,
-		      uint64_t offset_bytes)
+static bool is_range(const struct target *target, size_t length,
+		     uint64_t offset_bytes)
 {
 	const struct target_info *info = &target->info;
 
-	return length > 0 && length <= info->max_request_bytes &&
-	       length <= info->size_bytes &&
+	return length > 0 && length <= info->size_bytes &&
 	       offset_bytes <= info->size_bytes - length &&
 	       length % info->logical_block_bytes == 0 &&
 	       offset_bytes % info->logical_block_bytes == 0;
+}
+
+static bool is_inside(const struct target *target, size_t length,
+		      uint64_t offset_bytes)
+{
+	return length <= target->info.max_request_bytes &&
+	       is_range(target, length, offset_bytes);
 }
 
 static bool is_aligned(const void *buffer)
@@ -307,36 +345,24 @@ static void end_once(struct target *target, struct target_queue *queue,
 		free(piece);
 }
 
-int target_read_once(struct target *target, void *buffer, size_t length,
-		     uint64_t offset_bytes, int timeout_ms)
+/* At most one request. */
+static int read_piece(struct target *target, void *buffer, size_t length,
+		      uint64_t offset_bytes, uint64_t deadline_ns)
 {
-	uint64_t deadline_ns;
-	struct target_queue *queue;
+	struct target_queue *queue = target->once;
 	struct err ignored; /* the caller wants a number */
 	void *piece;
 	int result;
 
-	assert(timeout_ms >= 0);
-	if (!is_inside(target, length, offset_bytes))
-		return -EINVAL;
-
-	(void)pthread_mutex_lock(&target->once_lock); /* cannot fail */
-	/* The drive's time, not that of others who read before. */
-	deadline_ns = clock_monotonic_ns() +
-		      (unsigned int)timeout_ms * CLOCK_NS_PER_MS;
-	queue = target->once;
 	target->once = NULL;
 	if (queue == NULL)
 		queue = target_queue_open(target, 1, &ignored);
-	if (queue == NULL) {
-		result = target_is_gone(target) ? -ENODEV : -EAGAIN;
-		goto out;
-	}
+	if (queue == NULL)
+		return target_is_gone(target) ? -ENODEV : -EAGAIN;
 	piece = target_buffer_new(length, &ignored);
 	if (piece == NULL) {
 		target->once = queue;
-		result = -ENOMEM;
-		goto out;
+		return -ENOMEM;
 	}
 	target_queue_read(queue, 0, piece, length, offset_bytes);
 	result = target_queue_submit(queue);
@@ -345,7 +371,34 @@ int target_read_once(struct target *target, void *buffer, size_t length,
 	if (result == 0)
 		memcpy(buffer, piece, length);
 	end_once(target, queue, piece);
-out:
+	return result;
+}
+
+int target_read_once(struct target *target, void *buffer, size_t length,
+		     uint64_t offset_bytes, int timeout_ms)
+{
+	const struct target_info *info = &target->info;
+	size_t most = info->max_request_bytes / info->logical_block_bytes *
+		      info->logical_block_bytes;
+	uint64_t deadline_ns;
+	size_t done = 0;
+	int result = 0;
+
+	assert(timeout_ms >= 0);
+	if (!is_range(target, length, offset_bytes))
+		return -EINVAL;
+
+	(void)pthread_mutex_lock(&target->once_lock); /* cannot fail */
+	/* The drive's time, not that of others who read before. */
+	deadline_ns = clock_monotonic_ns() +
+		      (unsigned int)timeout_ms * CLOCK_NS_PER_MS;
+	while (result == 0 && done < length) {
+		size_t piece = length - done < most ? length - done : most;
+
+		result = read_piece(target, (char *)buffer + done, piece,
+				    offset_bytes + done, deadline_ns);
+		done += piece;
+	}
 	(void)pthread_mutex_unlock(&target->once_lock);
 	return result;
 }

@@ -29,6 +29,11 @@ enum target_mode {
 	TARGET_WRITE, /* read and write, O_EXCL on block devices */
 };
 
+enum target_engine {
+	TARGET_ENGINE_USUAL,  /* libaio, or libnbd for its URIs */
+	TARGET_ENGINE_NATIVE, /* the drive's own commands (target_native.c) */
+};
+
 struct target_info {
 	uint64_t size_bytes;
 	uint32_t logical_block_bytes;
@@ -57,11 +62,17 @@ struct target_info {
 
 struct target *target_open(const char *name, enum target_mode mode,
 			   struct err *err);
+/* Likewise, with an engine of the caller's choice. */
+struct target *target_open_engine(const char *name, enum target_mode mode,
+				  enum target_engine engine, struct err *err);
 /* Creates a regular file of SIZE_BYTES (only for paths that do not exist). */
 int target_create_file(const char *path, uint64_t size_bytes, struct err *err);
 void target_close(struct target *target);
 const struct target_info *target_info(const struct target *target);
 const char *target_name(const struct target *target);
+/* "libaio", "libnbd", or what the native engine speaks: "NVMe pass-through,
+ * Flush". */
+const char *target_describe_engine(const struct target *target);
 
 /*
  * Asks the system once more whether a FLUSH or FUA asked for now is sent to the
@@ -77,6 +88,15 @@ bool target_is_write_back(const struct target *target);
  * full" (kernels report a removed disk so).
  */
 bool target_is_gone(const struct target *target);
+
+/*
+ * One FLUSH for which the caller's thread waits in the system, however long:
+ * nothing can end that wait but the drive. It is quicker than one through a
+ * queue, and covers what was reaped before the call. 0 or -errno; -EINTR where
+ * a signal has broken it off. Only where the engine can.
+ */
+bool target_can_flush_waiting(const struct target *target);
+int target_flush_waiting(struct target *target);
 
 /* DEPTH requests at most are in flight at once. */
 struct target_queue *target_queue_open(struct target *target,
@@ -144,10 +164,10 @@ void target_queue_abandon(struct target_queue *queue);
  */
 bool target_answers(struct target *target, int timeout_ms);
 
-/* One read of LENGTH bytes, waiting at most TIMEOUT_MS: 0, or -errno
- * (-ETIMEDOUT where the drive did not answer, -ESTALE for a short read: the
- * target has shrunk). BUFFER is the caller's whatever comes. For labels and
- * re-reads. */
+/* Reads LENGTH bytes, in one request where the target takes that much at once,
+ * waiting at most TIMEOUT_MS: 0, or -errno (-ETIMEDOUT where the drive did not
+ * answer, -ESTALE for a short read: the target has shrunk). BUFFER is the
+ * caller's whatever comes. For labels and re-reads. */
 int target_read_once(struct target *target, void *buffer, size_t length,
 		     uint64_t offset_bytes, int timeout_ms);
 

@@ -2,10 +2,10 @@
 /*
  * target_aio - block devices and files through libaio, always O_DIRECT (P10).
  *
- * FLUSH is IOCB_CMD_FDSYNC: on a block device it is a FLUSH to the drive and
- * nothing else. A FUA write carries RWF_DSYNC. It must never go through a
- * synchronous pwrite: the kernel follows that with a FLUSH, which hides a drive
- * that ignores FUA. docs/TARGETS.md has both tables.
+ * FLUSH is IOCB_CMD_FDSYNC, or fdatasync(2): on a block device both are a FLUSH
+ * to the drive and nothing else. A FUA write carries RWF_DSYNC. It must never
+ * go through a synchronous pwrite: the kernel follows that with a FLUSH, which
+ * hides a drive that ignores FUA. docs/TARGETS.md has both tables.
  */
 #include <assert.h>
 #include <errno.h>
@@ -18,13 +18,14 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/base/err.h"
+#include "common/target/fileid.h"
 #include "common/target/identity.h"
 #include "common/target/stack.h"
 #include "common/target/target_ops.h"
@@ -173,21 +174,16 @@ static int inspect_file(struct aio_target *target, const char *name,
 			const struct stat *status, struct err *err)
 {
 	struct target_info *info = &target->base.info;
-	struct statfs system;
 
 	info->size_bytes = (uint64_t)status->st_size;
 	info->logical_block_bytes = direct_alignment(target->base.fd);
 	info->is_write_back = stack_is_write_back(target->stack);
 	if (info->logical_block_bytes == 0)
 		return open_failed(name, target->base.mode, EINVAL, err);
-	if (fstatfs(target->base.fd, &system) == -1)
-		return open_failed(name, target->base.mode, errno, err);
 	/* Not the device's number, which is another after a power cycle. */
-	(void)snprintf(info->identity, sizeof(info->identity),
-		       "file:%08x%08x:%llu",
-		       (unsigned int)system.f_fsid.__val[0],
-		       (unsigned int)system.f_fsid.__val[1],
-		       (unsigned long long)status->st_ino);
+	if (fileid_tell(target->base.fd, info->identity,
+			sizeof(info->identity)) == -1)
+		return open_failed(name, target->base.mode, errno, err);
 	(void)snprintf(info->erase_name, sizeof(info->erase_name), "%s", name);
 	return 0;
 }
@@ -273,7 +269,7 @@ static bool aio_is_write_back(const struct target *target)
 	return stack_is_write_back(aio->stack);
 }
 
-static const struct stack *aio_stack(const struct target *target)
+static struct stack *aio_stack(const struct target *target)
 {
 	return ((const struct aio_target *)target)->stack;
 }
@@ -291,6 +287,13 @@ static bool aio_is_gone(const struct target *target)
 	if (ioctl(target->fd, BLKGETSIZE64, &size_bytes) == -1)
 		return errno == ENXIO || errno == ENODEV || errno == ENOMEDIUM;
 	return size_bytes == 0;
+}
+
+/* As FDSYNC, but for the worker of the kernel that carries that out. Not the
+ * library's fdatasync(), which libeatmydata makes do nothing. */
+static int aio_flush_waiting(const struct target *target)
+{
+	return syscall(SYS_fdatasync, target->fd) == 0 ? 0 : -errno;
 }
 
 static void queue_free(struct aio_queue *queue)
@@ -422,6 +425,7 @@ const struct target_ops target_aio_ops = {
 	.is_gone = aio_is_gone,
 	.is_write_back = aio_is_write_back,
 	.stack = aio_stack,
+	.flush_waiting = aio_flush_waiting,
 	.queue_open = aio_queue_open,
 	.queue_close = aio_queue_close,
 	.submit = aio_submit,

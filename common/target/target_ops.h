@@ -65,7 +65,11 @@ struct target_ops {
 	/* NULL where info says it once and for all. */
 	bool (*is_write_back)(const struct target *target);
 	/* What lies below it; NULL where the system does not know. */
-	const struct stack *(*stack)(const struct target *target);
+	struct stack *(*stack)(const struct target *target);
+	/* What it speaks to the drive; NULL where its name says all. */
+	const char *(*describe)(const struct target *target);
+	/* NULL where it cannot. */
+	int (*flush_waiting)(const struct target *target);
 	/* Both for the engine's own fields; target.c frees nothing itself. */
 	struct target_queue *(*queue_open)(struct target *target,
 					   unsigned int depth, struct err *err);
@@ -79,6 +83,7 @@ struct target_ops {
 };
 
 extern const struct target_ops target_aio_ops;
+extern const struct target_ops target_native_ops;
 #ifdef HAVE_LIBNBD
 extern const struct target_ops target_nbd_ops;
 #endif

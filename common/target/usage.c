@@ -214,8 +214,65 @@ static bool find_holder(const struct device *device, char *text, size_t room)
 	return is_found;
 }
 
-/* A loop device over WHAT. */
-static bool find_loop(const struct stat *what, char *text, size_t room)
+/*
+ * The mount table names one drive of a btrfs with several. FOLDER lists the
+ * drives of one that is mounted.
+ */
+static const struct device *find_member(const struct devices *devices,
+					const char *folder)
+{
+	char path[PATH_MAX + 264];
+	const struct device *device = NULL;
+	const struct dirent *entry;
+	DIR *members = opendir(folder);
+
+	if (members == NULL)
+		return NULL;
+	while (device == NULL && (entry = readdir(members)) != NULL) {
+		unsigned int major_number, minor_number;
+		FILE *file;
+
+		(void)snprintf(path, sizeof(path), "%s/%s/dev", folder,
+			       entry->d_name);
+		file = fopen(path, "re");
+		if (file == NULL)
+			continue;
+		if (fscanf(file, "%u:%u", &major_number, &minor_number) == 2)
+			device = find_device(devices, major_number,
+					     minor_number);
+		(void)fclose(file); /* nothing was written */
+	}
+	(void)closedir(members); /* nothing was written */
+	return device;
+}
+
+static bool find_btrfs(const struct devices *devices, char *text, size_t room)
+{
+	char folder[PATH_MAX];
+	const struct device *device = NULL;
+	const struct dirent *entry;
+	DIR *systems = opendir("/sys/fs/btrfs");
+
+	if (systems == NULL)
+		return false;
+	while (device == NULL && (entry = readdir(systems)) != NULL) {
+		(void)snprintf(folder, sizeof(folder),
+			       "/sys/fs/btrfs/%s/devices", entry->d_name);
+		if (entry->d_name[0] != '.')
+			device = find_member(devices, folder);
+	}
+	(void)closedir(systems); /* nothing was written */
+	if (device != NULL)
+		(void)snprintf(text, room,
+			       "/dev/%s is part of a btrfs that is mounted; a "
+			       "mounted drive is never written to",
+			       device->name);
+	return device != NULL;
+}
+
+/* A loop device over WHAT or a partition of it: it takes no O_EXCL. */
+static bool find_loop(const struct devices *devices, const struct stat *what,
+		      char *text, size_t room)
 {
 	DIR *block = opendir("/sys/block");
 	const struct dirent *entry;
@@ -234,7 +291,8 @@ static bool find_loop(const struct stat *what, char *text, size_t room)
 		if (file == NULL)
 			continue;
 		if (fscanf(file, "%4095[^\n]", backing) == 1)
-			is_found = is_same_file(what, backing);
+			is_found = is_same_file(what, backing) ||
+				   find_path(devices, backing) != NULL;
 		(void)fclose(file); /* nothing was written */
 		if (is_found)
 			(void)snprintf(text, room, "/dev/%.63s is set up on it",
@@ -257,7 +315,8 @@ bool usage_find(const struct stat *what, char *text, size_t room)
 		list_devices(devices, what->st_rdev);
 	is_found = find_mount(devices, text, room) ||
 		   find_swap(devices, what, text, room) ||
-		   find_loop(what, text, room);
+		   find_btrfs(devices, text, room) ||
+		   find_loop(devices, what, text, room);
 	for (size_t i = 0; i < devices->count && !is_found; i++)
 		is_found = find_holder(&devices->rows[i], text, room);
 	free(devices);

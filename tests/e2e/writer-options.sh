@@ -34,8 +34,13 @@ usage 'streams' "${HERE[@]}" --streams 65
 usage "'more' is not an option" "${HERE[@]}" more
 usage 'cannot both be' "${HERE[@]}" --fill --no-fill
 usage 'there is no ack log' "${HERE[@]}" --run 00112233445566778899aabbccddeeff
+usage '--engine is libaio or native' "${HERE[@]}" --engine aio
+usage '--write-cache is on or off' "${HERE[@]}" --write-cache auto
 refused 'cannot open' "${HERE[@]}"
 [[ ! -e $DISK ]] || fail "a file was created without --size"
+refused 'cannot open' "${HERE[@]}" --size 8m --engine native
+refused 'cannot open' "${HERE[@]}" --size 8m --write-cache on
+[[ ! -e $DISK ]] || fail "a file was created where a drive is needed"
 refused 'cannot open /dev/plugpull-none' --target /dev/plugpull-none \
 	--size 8m --acklog "$TMP/no.acklog"
 
@@ -45,6 +50,12 @@ refused 'MiB are the limit' "${HERE[@]}" --block-size 4m --queue-depth 1024 \
 refused 'behind the end' "${HERE[@]}" --offset 8m
 refused 'more than the' "${HERE[@]}" --size 16m
 refused 'too few' "${HERE[@]}" --size 2m
+refused '--engine native needs an NVMe or SCSI/ATA drive; .*disk.img is neither' \
+	"${HERE[@]}" --engine native
+refused '--write-cache off needs an NVMe .*; .*disk.img is neither' \
+	"${HERE[@]}" --write-cache off
+refused '--engine native needs an NVMe .*; nbd://none is neither' \
+	--target nbd://none --acklog "$TMP/no.acklog" --engine native
 refused 'collector|connect' --target "$DISK" --collector "unix:$TMP/none.sock"
 
 run writer --help

@@ -239,7 +239,7 @@ struct ackwire *rig_begin_run(uint8_t number)
 	return wire;
 }
 
-void rig_log_path(uint8_t number, char path[128])
+void rig_acklog_path(uint8_t number, char path[128])
 {
 	const uint8_t id[RUN_ID_BYTES] = {number};
 	char name[RUN_ID_TEXT_BYTES];
@@ -259,7 +259,7 @@ const char *rig_log_letters(uint8_t number)
 	size_t count = 0;
 	struct ackreader *reader;
 
-	rig_log_path(number, path);
+	rig_acklog_path(number, path);
 	reader = ackreader_open(path, &err);
 	assert_string_equal(err.text, "");
 	while (ackreader_next(reader, &body, NULL, &err) == 1)

@@ -53,7 +53,7 @@ void rig_must_tell(struct ackwire *wire, const struct rig_payload *payload);
 /* A new run with cycle 1 and 100 numbers reserved. */
 struct ackwire *rig_begin_run(uint8_t number);
 
-void rig_log_path(uint8_t number, char path[RIG_PATH_BYTES]);
+void rig_acklog_path(uint8_t number, char path[RIG_PATH_BYTES]);
 /* The bodies of a log, a letter each: R run, C cycle, r reserve, D durable,
  * E event. */
 const char *rig_log_letters(uint8_t number);

@@ -141,9 +141,26 @@ static int fake_reap(struct target_queue *base,
 	return count;
 }
 
+static int fake_flush_waiting(const struct target *target)
+{
+	const struct drive_fake *drive = (const struct drive_fake *)target;
+
+	return drive->hooks.flush_waiting(drive->hooks.context);
+}
+
 static const struct target_ops fake_ops = {
 	.close = fake_close,
 	.is_gone = fake_is_gone,
+	.queue_open = fake_queue_open,
+	.queue_close = fake_queue_close,
+	.submit = fake_submit,
+	.reap = fake_reap,
+};
+
+static const struct target_ops fake_waiting_ops = {
+	.close = fake_close,
+	.is_gone = fake_is_gone,
+	.flush_waiting = fake_flush_waiting,
 	.queue_open = fake_queue_open,
 	.queue_close = fake_queue_close,
 	.submit = fake_submit,
@@ -164,7 +181,8 @@ struct drive_fake *drive_fake_new(uint64_t size_bytes, uint32_t logical_bytes,
 		abort();
 	if (hooks != NULL)
 		drive->hooks = *hooks;
-	drive->base.ops = &fake_ops;
+	drive->base.ops =
+		drive->hooks.flush_waiting ? &fake_waiting_ops : &fake_ops;
 	drive->base.mode = TARGET_WRITE;
 	drive->base.fd = -1;
 	(void)pthread_mutex_init(&drive->base.once_lock, NULL);

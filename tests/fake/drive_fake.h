@@ -29,6 +29,8 @@ struct drive_fake_hooks {
 	/* REQUEST is being reaped with RESULT; may be NULL. */
 	void (*reaped)(void *context, const struct target_request *request,
 		       int64_t result);
+	/* A flush for which the caller waits: 0 or -errno. NULL: not here. */
+	int (*flush_waiting)(void *context);
 };
 
 /* SIZE_BYTES of zeroes with logical blocks of LOGICAL_BYTES. */

@@ -4,7 +4,8 @@
 # drive. Who is convicted depends on how each program flushes:
 #
 #   around plugpull-writer    kept: its FLUSH is IOCB_CMD_FDSYNC of io_submit(),
-#                             and its FUA is RWF_DSYNC. No library sees either.
+#                             or a system call of its own, and its FUA is
+#                             RWF_DSYNC. No library sees any of them.
 #   around nbdkit's file plugin, and qemu-nbd with aio=threads or native
 #                             lost, FUA as well: their FLUSH is fdatasync().
 #   around qemu-nbd with aio=io_uring
@@ -54,11 +55,11 @@ write_eaten() { # TARGET OPTIONS...
 	under_acks 5000
 }
 
-check_writer() { # SYNC
-	write_eaten "$LOOP" --sync "$1"
+check_writer() { # SYNC [OPTIONS...]
+	write_eaten "$LOOP" --sync "$@"
 	reboot
 	verify_on "$LOOP"
-	tell "eatmydata plugpull-writer, the drive, $1"
+	tell "eatmydata plugpull-writer, the drive, $*"
 	expect_kept
 }
 
@@ -141,6 +142,7 @@ drive_attach
 filled "$LOOP"
 check_writer flush:16
 check_writer fua
+check_writer flush:1 --queue-depth 1 # waits for it itself
 check_writer_on_file flush:16
 check_server LOST nbdkit flush:16
 check_server LOST nbdkit fua

@@ -57,6 +57,24 @@ static void p10_another_serial_number_is_refused(void **state)
 	assert_non_null(strstr(err.text, "serial-2"));
 }
 
+static void p10_an_identity_of_several_drives_needs_a_label(void **state)
+{
+	struct scene s;
+	struct err err;
+
+	(void)state;
+	scene_init(&s);
+	s.drive.is_shared = true;
+	assert_int_equal(decide(&s, &err), 0);
+	s.labels[0].state = ADMIT_COPY_UNREADABLE;
+	assert_int_equal(decide(&s, &err), 0);
+	s.labels[1].state = ADMIT_COPY_BLANK;
+	assert_int_equal(decide(&s, &err), -1);
+	assert_non_null(strstr(err.text, "no label of run"));
+	s.drive.is_shared = false;
+	assert_int_equal(decide(&s, &err), 0);
+}
+
 static void p10_label_of_another_run_is_refused_naming_both(void **state)
 {
 	char mine[RUN_ID_TEXT_BYTES], other[RUN_ID_TEXT_BYTES];
@@ -250,6 +268,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(p10_the_right_drive_is_admitted),
 		cmocka_unit_test(p10_another_serial_number_is_refused),
+		cmocka_unit_test(
+			p10_an_identity_of_several_drives_needs_a_label),
 		cmocka_unit_test(
 			p10_label_of_another_run_is_refused_naming_both),
 		cmocka_unit_test(

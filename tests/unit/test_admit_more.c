@@ -65,7 +65,7 @@ static int64_t answer(void *context, const struct target_request *request)
 static int set_up(void **state)
 {
 	static const struct drive_fake_hooks hooks = {NULL, see_submitted,
-						      answer, see_reaped};
+						      answer, see_reaped, NULL};
 	unsigned int copy;
 
 	(void)state;

@@ -47,6 +47,26 @@ static void p4_any_broken_class_convicts(void **state)
 	}
 }
 
+/* P9: neither a conviction nor an acquittal, and an earlier rule than both. */
+static void p9_flushes_that_were_not_sent_give_no_verdict(void **state)
+{
+	struct result *result = fresh();
+
+	(void)state;
+	strcpy(result->log.unsent, "sdb keeps them");
+	result->tally.completed_lost = 1;
+	expect(result, ANSWER_NONE, 2,
+	       "the flushes did not reach the drive (sdb keeps them)");
+	assert_null(strstr(result->reason, "accuses"));
+	result->tally.atoms[VERDICT_LOST] = 8;
+	result->tally.writes[VERDICT_LOST] = 1;
+	expect(result, ANSWER_NONE, 2,
+	       ": 1 write lost, which accuses the way there");
+	result->log.unsent[0] = '\0';
+	expect(result, ANSWER_BROKEN, 1, "1 write lost");
+	free(result);
+}
+
 static void kept_counts_only_where_a_loss_was_seen(void **state)
 {
 	struct result *result = fresh();
@@ -136,6 +156,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(p4_any_broken_class_convicts),
+		cmocka_unit_test(p9_flushes_that_were_not_sent_give_no_verdict),
 		cmocka_unit_test(kept_counts_only_where_a_loss_was_seen),
 		cmocka_unit_test(p11_shadow_losses_neither_convict_nor_acquit),
 		cmocka_unit_test(p9_an_impossible_number_outweighs_findings),

@@ -82,7 +82,7 @@ static void ignore_tick(void *context, uint64_t done_bytes, uint64_t size_bytes)
 static int set_up(void **state)
 {
 	static const struct drive_fake_hooks hooks = {NULL, see_submitted,
-						      answer, see_reaped};
+						      answer, see_reaped, NULL};
 
 	(void)state;
 	memset(&scene, 0, sizeof(scene));

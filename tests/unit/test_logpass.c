@@ -293,6 +293,22 @@ static void p9_a_late_event_is_no_writer(void **state)
 	assert_int_equal(look(), LOGPASS_NOTHING);
 }
 
+static void p9_unsent_flushes_are_told_whenever_they_are_said(void **state)
+{
+	(void)state;
+	load_before();
+	assert_string_equal(scene.facts.unsent, "");
+	for (size_t i = 0; i < 2; i++) {
+		scene.body = (struct ackbody){.type = ACKBODY_EVENT};
+		scene.body.note.event = ACKBODY_EVENT_UNSENT;
+		strcpy(scene.body.note.text, i == 0 ? "sdb" : "sdc");
+		say();
+		assert_int_equal(look(), LOGPASS_UNCLEAR);
+	}
+	load();
+	assert_string_equal(scene.facts.unsent, "sdb"); /* the first */
+}
+
 static void p9_words_about_writes_are_a_writers(void **state)
 {
 	static const enum ackbody_type types[] = {
@@ -375,6 +391,7 @@ int main(void)
 		ROW(p11_a_shadow_acknowledgement_has_no_age),
 		ROW(p9_a_log_left_alone_is_no_news),
 		ROW(p9_a_late_event_is_no_writer),
+		ROW(p9_unsent_flushes_are_told_whenever_they_are_said),
 		ROW(p9_words_about_writes_are_a_writers),
 		ROW(p9_what_cannot_be_understood_may_be_a_writers),
 		ROW(p9_half_a_record_that_was_there_is_no_news),

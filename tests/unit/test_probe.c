@@ -147,7 +147,7 @@ static void tell_ledger(void)
 static int set_up(void **state)
 {
 	static const struct drive_fake_hooks hooks = {NULL, see_submitted,
-						      answer, spoil};
+						      answer, spoil, NULL};
 	uint64_t i;
 
 	(void)state;

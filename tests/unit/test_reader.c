@@ -53,7 +53,7 @@ static void count_blocks(void *context, const struct target_request *request)
 static int set_up(void **state)
 {
 	static const struct drive_fake_hooks hooks = {NULL, count_blocks,
-						      answer, NULL};
+						      answer, NULL, NULL};
 
 	(void)state;
 	memset(&scene, 0, sizeof(scene));

@@ -118,7 +118,7 @@ static void two_collectors_do_not_share_a_log(void **state)
 	char path[128];
 
 	(void)state;
-	rig_log_path(1, path);
+	rig_acklog_path(1, path);
 	file = ackfile_resume(path, NULL, &repaired, &err);
 	assert_null(file);
 	assert_non_null(strstr(err.text, "another program"));
@@ -133,7 +133,7 @@ static void no_log_before_the_run_has_described_itself(void **state)
 	char path[128];
 
 	(void)state;
-	rig_log_path(1, path);
+	rig_acklog_path(1, path);
 	assert_int_equal(access(path, F_OK), -1);
 	ackwire_close(wire);
 }

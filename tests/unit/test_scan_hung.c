@@ -137,7 +137,7 @@ static void tell_ledger(void)
 static int set_up(void **state)
 {
 	static const struct drive_fake_hooks hooks = {NULL, count_questions,
-						      answer, NULL};
+						      answer, NULL, NULL};
 
 	(void)state;
 	memset(&scene, 0, sizeof(scene));

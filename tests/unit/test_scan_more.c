@@ -149,7 +149,7 @@ static void tell_ledger(void)
 static int set_up(void **state)
 {
 	static const struct drive_fake_hooks hooks = {NULL, see_submitted,
-						      answer, NULL};
+						      answer, NULL, NULL};
 
 	(void)state;
 	memset(&scene, 0, sizeof(scene));

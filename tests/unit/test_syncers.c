@@ -155,18 +155,19 @@ static void p2_a_failed_sync_is_that_file_s_alone(void **state)
 
 	path_of(BAD_FILE, path);
 	assert_int_equal(stat(path, &status), 0);
-	bad_inode = status.st_ino;
+	atomic_store(&pace, SLOW); /* the other threads get their part */
 	for (int turn = 0; turn < TURNS; turn++) {
-		if (turn > 0) /* a dead file is not asked again */
-			bad_inode = 0;
+		/* A dead file is not asked again. */
+		bad_inode = turn == 1 ? status.st_ino : 0;
 		atomic_store(&most_at_once, 0);
 		for (int i = 0; i < FILES; i++)
 			jobs[i].file = files[i];
 		syncers_run(*state, jobs, FILES);
 		for (int i = 0; i < FILES; i++)
 			assert_int_equal(jobs[i].result,
-					 i == BAD_FILE ? -1 : 0);
-		assert_non_null(strstr(jobs[BAD_FILE].err.text, path));
+					 turn > 0 && i == BAD_FILE ? -1 : 0);
+		if (turn > 0)
+			assert_non_null(strstr(jobs[BAD_FILE].err.text, path));
 	}
 }
 

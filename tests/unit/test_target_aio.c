@@ -33,9 +33,12 @@ static struct {
 	unsigned int fail_from; /* but let so many calls through first */
 	bool is_hung;           /* nothing ever completes */
 	unsigned int destroyed;
+	unsigned int library_syncs;
 	struct iocb seen[DEPTH];
 	unsigned int seen_count;
 } spy;
+
+int fdatasync(int fd);
 
 /* What is left behind on purpose stays reachable: no leak for a sanitizer. */
 static io_context_t *contexts[64];
@@ -214,6 +217,28 @@ static void p1_flush_is_fdsync_with_nothing_else_set(void **state)
 	assert_int_equal(spy.seen[0].u.c.offset, 0);
 }
 
+/* As any preload would: what reaches the library's own is no FLUSH. */
+int fdatasync(int fd)
+{
+	(void)fd;
+	spy.library_syncs++;
+	return 0;
+}
+
+static void p1_a_flush_that_is_waited_for_is_a_system_call(void **state)
+{
+	struct bench *bench = *state;
+	int fd = bench->target->fd;
+
+	assert_true(target_can_flush_waiting(bench->target));
+	assert_int_equal(target_flush_waiting(bench->target), 0);
+	bench->target->fd = -1;
+	assert_int_equal(target_flush_waiting(bench->target), -EBADF);
+	bench->target->fd = fd;
+	assert_int_equal(spy.library_syncs, 0);
+	assert_int_equal(spy.seen_count, 0);
+}
+
 static void p10_files_are_opened_direct(void **state)
 {
 	struct bench *bench = *state;
@@ -361,6 +386,7 @@ int main(void)
 		ROW(nothing_is_sent_before_submit),
 		ROW(p1_fua_is_rwf_dsync_on_that_write_alone),
 		ROW(p1_flush_is_fdsync_with_nothing_else_set),
+		ROW(p1_a_flush_that_is_waited_for_is_a_system_call),
 		ROW(p10_files_are_opened_direct),
 		ROW(a_partial_submission_is_continued),
 		ROW(a_full_kernel_is_asked_again),
