@@ -2,6 +2,7 @@
 # make demo        a whole experiment on simulated drives; says where the report lies
 # make check       unit and end-to-end tests: no root, no hardware, no network
 # make check-root  what needs root: kernel block devices through loop and FUSE
+# make check-vm    whole machines that lose their power: guests, under QEMU
 # make soak        the long tables through the real programs
 # make torture     random configurations, judged by an independent oracle; COUNT, SEED
 # make mutants     small soundness bugs, one at a time, each must be caught
@@ -23,6 +24,7 @@ DESTDIR  ?=
 BINDIR   := $(DESTDIR)$(PREFIX)/bin
 LIBDIR   := $(DESTDIR)$(PREFIX)/lib/plugpull
 MANDIR   := $(DESTDIR)$(PREFIX)/share/man/man1
+UNITDIR  := $(DESTDIR)$(PREFIX)/lib/systemd/system
 
 WARN   := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wundef -Wformat=2 \
           -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
@@ -51,6 +53,7 @@ LIBS_target    := -laio -lblkid $(LIB_NBD)
 LIBS_net       := -lssl -lcrypto
 LIBS_writer    := $(LIBS_target) $(LIBS_net) -ljansson
 LIBS_collector := $(LIBS_net)
+LIBS_agent     := $(LIBS_net)
 LIBS_verifier  := $(LIBS_target) -ljansson
 LIBS_relay     := $(LIB_SERIAL)
 LIBS_campaign  := -linih -ljansson -lm
@@ -142,6 +145,16 @@ check-root:
 run-check-root: all
 	@JOBS=1 $(patsubst JOBS=%,,$(RUNNER)) root $(filter-out tests/kernel/rootlib.sh,$(sort $(wildcard tests/kernel/*.sh)))
 
+# Guests of one processor each, and each test has one guest.
+VM_LIBS := tests/vm/guest.sh tests/vm/matrix.sh
+.PHONY: check-vm run-check-vm
+check-vm:
+	@tests/deps.sh build check vm
+	@$(again) run-check-vm
+run-check-vm: all
+	@tests/vm/build $(BUILD)
+	@JOBS=$${VM_JOBS:-2} TEST_TIMEOUT=540 $(patsubst JOBS=%,,$(RUNNER)) vm $(filter-out $(VM_LIBS),$(sort $(wildcard tests/vm/*.sh)))
+
 soak:
 	@tests/deps.sh build check
 	@$(again) run-soak
@@ -208,14 +221,17 @@ build-fuzz/tests/fuzz/fuzz_%: build-fuzz/tests/fuzz/fuzz_%.o build-fuzz/libcommo
 # ---- installing
 MANUALS := $(wildcard docs/man/*.1)
 install: all
-	install -d "$(BINDIR)" "$(LIBDIR)" "$(MANDIR)"
+	install -d "$(BINDIR)" "$(LIBDIR)" "$(MANDIR)" "$(UNITDIR)"
 	install -m 755 $(BUILD)/plugpull $(PROGRAMS:%=$(BUILD)/plugpull-%) "$(BINDIR)"
 	install -m 644 $(BUILD)/plugpull-simdrive-plugin.so "$(LIBDIR)"
 	install -m 644 $(MANUALS) "$(MANDIR)"
+	sed 's|/usr/local|$(PREFIX)|' docs/examples/plugpull-agent.service > "$(UNITDIR)/plugpull-agent.service"
+	chmod 644 "$(UNITDIR)/plugpull-agent.service"
 uninstall:
 	rm -f "$(BINDIR)/plugpull" $(PROGRAMS:%="$(BINDIR)/plugpull-%")
 	rm -f "$(LIBDIR)/plugpull-simdrive-plugin.so"
 	rm -f $(MANUALS:docs/man/%="$(MANDIR)/%")
+	rm -f "$(UNITDIR)/plugpull-agent.service"
 	-rmdir "$(LIBDIR)" 2>/dev/null
 
 help:

@@ -19,6 +19,7 @@ static const char *const programs[][2] = {
 	{"verifier", "compare the drive with the acknowledgements"},
 	{"relay", "switch the drive's power"},
 	{"campaign", "run many power cuts and say how sure the answer is"},
+	{"agent", "run writer and verifier on a host that loses power"},
 	{"simdrive", "a simulated drive whose honesty is known"},
 };
 

@@ -9,11 +9,14 @@ top=$(cd "${0%/*}/../.." && pwd)
 place=(-C "$top" O="$BIN" DESTDIR="$TMP/stage" PREFIX=/opt/pp -o all)
 make "${place[@]}" install >"$TMP/out" 2>"$TMP/err" || fail "make install"
 prefix=$TMP/stage/opt/pp
-for name in "" -writer -collector -verifier -relay -campaign -simdrive; do
+for name in "" -writer -collector -verifier -relay -campaign -simdrive -agent; do
 	[[ -x $prefix/bin/plugpull$name ]] || fail "no plugpull$name in bin"
 	[[ -s $prefix/share/man/man1/plugpull$name.1 ]] ||
 		fail "no manual of plugpull$name"
 done
+unit=$prefix/lib/systemd/system/plugpull-agent.service
+grep -q '^ExecStart=/opt/pp/bin/plugpull-agent serve' "$unit" ||
+	fail "no unit of the agent"
 
 BIN=$prefix/bin
 run_front() {

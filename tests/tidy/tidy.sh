@@ -118,7 +118,7 @@ check_manuals() {
 		mandoc -Tlint -W warning "$page" >/dev/null ||
 			say "$page: $(mandoc -Tlint -W warning "$page" | head -n 1)"
 	done
-	for name in writer collector verifier relay campaign simdrive; do
+	for name in writer collector verifier relay campaign simdrive agent; do
 		[[ -f docs/man/plugpull-$name.1 ]] ||
 			say "docs/man/plugpull-$name.1 is missing"
 		for option in $(sed -n 's/^[[:space:]]*{"\([a-z][a-z-]*\)".*/\1/p
