@@ -14,19 +14,18 @@
 struct err;
 struct rig;
 
-/* Tries more than once: a drive must not stay dark for one lost byte. */
-int again_switch_on(struct rig *rig, struct err *err);
-
-/* Until DEADLINE_NS (monotonic), or a signal. */
-void again_sleep_until(struct rig *rig, uint64_t deadline_ns);
+struct again_answer {
+	struct outcome_judged judged;
+	uint64_t opened_ns; /* monotonic, when the last try began */
+};
 
 /*
  * The verifier's answer; a target that cannot be opened is tried again until
- * return_timeout, then JUDGED says so. -1: the verifier could not be asked, or
+ * return_timeout, then ANSWER says so. -1: the verifier could not be asked, or
  * a signal came.
  */
 int again_verify(struct rig *rig, const struct outcome *outcome, bool is_second,
-		 struct outcome_judged *judged, struct err *err);
+		 struct again_answer *answer, struct err *err);
 
 /*
  * Off, OFF_MS, on, and the verifier once more. What OUTCOME says stands

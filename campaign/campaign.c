@@ -12,10 +12,11 @@
 #include <unistd.h>
 
 #include "campaign/cfolder.h"
+#include "campaign/cpower.h"
 #include "campaign/cprogress.h"
 #include "campaign/cycle.h"
 #include "campaign/journal.h"
-#include "campaign/process.h"
+#include "campaign/leftover.h"
 #include "campaign/rig.h"
 #include "common/base/err.h"
 
@@ -32,8 +33,7 @@ struct campaign {
 	bool is_resumed;
 	bool has_ended; /* nothing is left to do */
 	bool is_complete;
-	pid_t writer_pid; /* of a cycle that was broken off, or 0 */
-	uint64_t writer_birth;
+	struct leftover leftover;
 	char stopped[OUTCOME_TEXT_BYTES];
 };
 
@@ -198,20 +198,6 @@ static int take_done(struct campaign *campaign, const json_t *line,
 	return 0;
 }
 
-/* The writer of the cycle that the journal leaves open. */
-static void take_writer(struct campaign *campaign, const char *step,
-			const json_t *line)
-{
-	if (strcmp(step, "done") == 0 || strcmp(step, "gone") == 0)
-		campaign->writer_pid = 0;
-	if (strcmp(step, "writer") != 0)
-		return;
-	campaign->writer_pid =
-		(pid_t)json_integer_value(json_object_get(line, "pid"));
-	campaign->writer_birth =
-		(uint64_t)json_integer_value(json_object_get(line, "birth"));
-}
-
 static int take_journal(struct campaign *campaign, const json_t *lines,
 			struct err *err)
 {
@@ -231,7 +217,7 @@ static int take_journal(struct campaign *campaign, const json_t *lines,
 
 		if (step == NULL)
 			continue;
-		take_writer(campaign, step, line);
+		leftover_take(&campaign->leftover, step, line);
 		if (strcmp(step, "done") == 0 &&
 		    take_done(campaign, line, err) == -1)
 			return -1;
@@ -413,19 +399,6 @@ static void run_cycles(struct campaign *campaign, struct rig *rig,
 	}
 }
 
-/* P11 across a crash: power must not come back to an earlier writer. */
-static int check_earlier_writer(const struct campaign *campaign,
-				struct err *err)
-{
-	if (campaign->writer_pid <= 0 || campaign->writer_birth == 0 ||
-	    process_birth(campaign->writer_pid) != campaign->writer_birth)
-		return 0;
-	return err_set(err,
-		       "the writer (process %d) of the cycle that was broken "
-		       "off still runs; end it first",
-		       (int)campaign->writer_pid);
-}
-
 static void run_on_rig(struct campaign *campaign, struct cprogress *progress,
 		       const volatile sig_atomic_t *stop, struct err *err)
 {
@@ -434,8 +407,10 @@ static void run_on_rig(struct campaign *campaign, struct cprogress *progress,
 
 	/* A campaign that was broken off may have left the drive without
 	 * power; it is ours to give it back. */
-	if (rig == NULL || check_earlier_writer(campaign, err) == -1 ||
-	    cycle_ensure_power(rig, campaign->is_resumed, err) == -1)
+	if (rig == NULL || leftover_check(&campaign->leftover, err) == -1 ||
+	    cpower_ensure(rig, campaign->is_resumed, err) == -1 ||
+	    leftover_end(&campaign->leftover, rig, campaign->plan.off_max_ms,
+			 err) == -1)
 		stop_because(campaign, err->text);
 	else
 		run_cycles(campaign, rig, progress, err);

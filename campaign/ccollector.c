@@ -17,6 +17,7 @@
 #define CCOLLECTOR_PATH_BYTES 1536
 #define CCOLLECTOR_START_MS   15000
 #define CCOLLECTOR_END_MS     10000
+#define CCOLLECTOR_SAYS       "listening on "
 
 struct ccollector {
 	bool is_ours;
@@ -25,6 +26,8 @@ struct ccollector {
 	char dir[CCOLLECTOR_PATH_BYTES];
 	char socket_dir[64]; /* "": the socket lies in dir */
 	char address[CCOLLECTOR_PATH_BYTES];
+	char advertised[CCOLLECTOR_PATH_BYTES];
+	char key[CSETTINGS_TEXT_BYTES]; /* of ours where it listens; "" */
 	char log_dir[CCOLLECTOR_PATH_BYTES];
 	struct command *child; /* ours, or NULL */
 	struct command_line line;
@@ -44,16 +47,26 @@ static int start_collector(struct ccollector *collector, struct err *err)
 	command_line_add(&collector->line, "%s", collector->address);
 	command_line_add(&collector->line, "--dir");
 	command_line_add(&collector->line, "%s", collector->log_dir);
+	if (collector->key[0] != '\0') {
+		command_line_add(&collector->line, "--key");
+		command_line_add(&collector->line, "%s", collector->key);
+	}
 	collector->child = command_start(&collector->line, &files, err);
 	if (collector->child == NULL)
 		return -1;
 	while (event == COMMAND_LINE) {
 		event = command_await(collector->child, deadline_ns, true,
 				      collector->stop);
-		if (event == COMMAND_LINE &&
-		    strncmp(command_text(collector->child), "listening on ",
-			    13) == 0)
-			return 0;
+		if (event != COMMAND_LINE ||
+		    strncmp(command_text(collector->child), CCOLLECTOR_SAYS,
+			    strlen(CCOLLECTOR_SAYS)) != 0)
+			continue;
+		/* Port 0 has become one that it keeps from now on. */
+		(void)snprintf(collector->address, sizeof(collector->address),
+			       "%s",
+			       command_text(collector->child) +
+				       strlen(CCOLLECTOR_SAYS));
+		return 0;
 	}
 	if (event == COMMAND_ENDED)
 		command_complaint(collector->child, why, sizeof(why));
@@ -101,8 +114,14 @@ static int find_collector(struct ccollector *collector,
 	if (mkdir(collector->log_dir, 0755) == -1 && errno != EEXIST)
 		return err_sys(err, errno, "cannot make the folder %s",
 			       collector->log_dir);
-	if (name_socket(collector, err) == -1)
+	if (settings->listen[0] != '\0') {
+		(void)snprintf(collector->address, sizeof(collector->address),
+			       "%s", settings->listen);
+		(void)snprintf(collector->key, sizeof(collector->key), "%s",
+			       settings->key);
+	} else if (name_socket(collector, err) == -1) {
 		return -1;
+	}
 	return start_collector(collector, err);
 }
 
@@ -122,6 +141,8 @@ struct ccollector *ccollector_open(const struct csettings *settings,
 	(void)snprintf(collector->prefix, sizeof(collector->prefix), "%s",
 		       prefix);
 	(void)snprintf(collector->dir, sizeof(collector->dir), "%s", dir);
+	(void)snprintf(collector->advertised, sizeof(collector->advertised),
+		       "%s", settings->advertise);
 	if (find_collector(collector, settings, err) == 0)
 		return collector;
 	ccollector_close(collector);
@@ -157,6 +178,12 @@ int ccollector_keep(struct ccollector *collector, struct err *err)
 const char *ccollector_address(const struct ccollector *collector)
 {
 	return collector->address;
+}
+
+const char *ccollector_advertised(const struct ccollector *collector)
+{
+	return collector->advertised[0] != '\0' ? collector->advertised
+						: collector->address;
 }
 
 void ccollector_log_path(const struct ccollector *collector, const char *run,

@@ -29,6 +29,9 @@ int ccollector_keep(struct ccollector *collector, struct err *err);
 /* As --collector and --connect want it. */
 const char *ccollector_address(const struct ccollector *collector);
 
+/* The same as the writer reaches it, which may sit on another machine. */
+const char *ccollector_advertised(const struct ccollector *collector);
+
 /* PATH of the log of RUN as it can be read from here. */
 void ccollector_log_path(const struct ccollector *collector, const char *run,
 			 char *path, size_t room);

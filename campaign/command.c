@@ -61,13 +61,18 @@ void command_line_init(struct command_line *line, const char *prefix)
 	line->used = 0;
 	line->is_too_long = false;
 	line->words[0] = NULL;
-	while (*prefix != '\0') {
-		const size_t length = strcspn(prefix, " \t\n");
+	command_line_add_words(line, prefix);
+}
+
+void command_line_add_words(struct command_line *line, const char *words)
+{
+	while (*words != '\0') {
+		const size_t length = strcspn(words, " \t\n");
 
 		if (length > 0)
-			line_take(line, prefix, length);
-		prefix += length;
-		prefix += strspn(prefix, " \t\n");
+			line_take(line, words, length);
+		words += length;
+		words += strspn(words, " \t\n");
 	}
 }
 
@@ -142,6 +147,8 @@ static void child_exec(const struct command_line *line, const int fds[3],
 static int spawn(struct command *command, const struct command_line *line,
 		 const struct command_files *files, struct err *err)
 {
+	const char *in_path =
+		files->in_path == NULL ? "/dev/null" : files->in_path;
 	const pid_t parent = getpid();
 	int pipe_fds[2] = {-1, -1};
 	int fds[3] = {-1, -1, -1};
@@ -158,11 +165,11 @@ static int spawn(struct command *command, const struct command_line *line,
 		if (command->out_fd == -1)
 			return -1;
 	}
-	fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	fds[0] = open(in_path, O_RDONLY | O_CLOEXEC);
 	fds[1] = files->reads_lines ? pipe_fds[1] : command->out_fd;
 	fds[2] = command->err_fd;
 	if (fds[0] == -1) {
-		(void)err_sys(err, errno, "cannot open /dev/null");
+		(void)err_sys(err, errno, "cannot open %s", in_path);
 		goto out;
 	}
 	command->pid = fork();

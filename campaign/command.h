@@ -34,10 +34,13 @@ struct command_line {
 };
 
 void command_line_init(struct command_line *line, const char *prefix);
+/* Split at blanks, like a prefix. */
+void command_line_add_words(struct command_line *line, const char *words);
 void command_line_add(struct command_line *line, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 struct command_files {
+	const char *in_path;  /* NULL: there is no input */
 	const char *out_path; /* NULL: kept in memory */
 	const char *err_path; /* NULL: kept in memory */
 	bool reads_lines;     /* out is a pipe; out_path is not used */

@@ -47,6 +47,21 @@ static void append_damage(const struct outcome *outcome, char *text,
 	}
 }
 
+static void append_health(const struct outcome *outcome, char *text,
+			  size_t room, size_t *used)
+{
+	char damage[OUTCOME_TEXT_BYTES];
+
+	counters_describe(&outcome->evidence.before, &outcome->evidence.after,
+			  true, damage, sizeof(damage));
+	if (damage[0] != '\0')
+		append(text, room, used, "; the drive counts damage: %s",
+		       damage);
+	if (outcome_counters_are_lost(outcome))
+		append(text, room, used,
+		       "; its counters could not be read after the cut");
+}
+
 void cprogress_describe(const struct outcome *outcome, char *text, size_t room)
 {
 	const struct outcome_judged *judged = &outcome->judged;
@@ -74,6 +89,7 @@ void cprogress_describe(const struct outcome *outcome, char *text, size_t room)
 		append(text, room, &used, "no verdict");
 		break;
 	}
+	append_health(outcome, text, room, &used);
 	if (outcome->void_reason[0] != '\0')
 		append(text, room, &used, "; does not count: %s",
 		       outcome->void_reason);

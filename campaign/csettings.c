@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "campaign/ccheck.h"
 #include "campaign/plan.h"
 #include "common/base/err.h"
 #include "common/base/options.h"
-#include "common/format/ackbody.h"
 #include "common/format/run.h"
 
 #define CSETTINGS_FILE_BYTES_MAX (64 * 1024)
@@ -57,6 +57,9 @@ static const struct csettings_row csettings_rows[] = {
 	{"drive", "erase", CSETTINGS_TEXT, false, AT(erase), 0, 0, 0},
 	{"drive", "offset", CSETTINGS_SIZE, false, AT(offset_bytes), 0, 0, ANY},
 	{"drive", "size", CSETTINGS_SIZE, false, AT(size_bytes), 0, 1, ANY},
+	{"drive", "counters", CSETTINGS_TEXT, false, AT(counters), 0, 0, 0},
+	{"drive", "counters_device", CSETTINGS_TEXT, false, AT(counters_device),
+	 0, 0, 0},
 	{"workload", "block_size", CSETTINGS_SIZE, false, AT(block_bytes), 0,
 	 RUN_BLOCK_BYTES_MIN, RUN_BLOCK_BYTES_MAX},
 	{"workload", "pattern", CSETTINGS_TEXT, false, AT(pattern), 0, 0, 0},
@@ -81,6 +84,16 @@ static const struct csettings_row csettings_rows[] = {
 	 CSETTINGS_DAY_MS},
 	{"cut", "after_max", CSETTINGS_DURATION, false, AT(after_max_ms), 0, 0,
 	 CSETTINGS_DAY_MS},
+	{"host", "via", CSETTINGS_TEXT, false, AT(via), 0, 0, 0},
+	{"host", "ready", CSETTINGS_TEXT, false, AT(ready), 0, 0, 0},
+	{"host", "key", CSETTINGS_TEXT, false, AT(host_key), 0, 0, 0},
+	{"host", "boot_timeout", CSETTINGS_DURATION, false, AT(boot_timeout_ms),
+	 0, 1, CSETTINGS_DAY_MS},
+	{"host", "boot_tries", CSETTINGS_COUNT, false, AT(boot_tries), 0, 1,
+	 CSETTINGS_BOOT_TRIES_MAX},
+	{"collector", "listen", CSETTINGS_TEXT, false, AT(listen), 0, 0, 0},
+	{"collector", "advertise", CSETTINGS_TEXT, false, AT(advertise), 0, 0,
+	 0},
 	{"collector", "connect", CSETTINGS_TEXT, false, AT(connect), 0, 0, 0},
 	{"collector", "key", CSETTINGS_TEXT, false, AT(key), 0, 0, 0},
 	{"collector", "dir", CSETTINGS_TEXT, false, AT(log_dir), 0, 0, 0},
@@ -89,6 +102,8 @@ static const struct csettings_row csettings_rows[] = {
 	{"commands", "relay", CSETTINGS_TEXT, false, AT(relay), 0, 0, 0},
 	{"commands", "collector", CSETTINGS_TEXT, false, AT(collector), 0, 0,
 	 0},
+	{"commands", "smartctl", CSETTINGS_TEXT, false, AT(smartctl), 0, 0, 0},
+	{"commands", "nvme", CSETTINGS_TEXT, false, AT(nvme), 0, 0, 0},
 	{"hooks", "after_off", CSETTINGS_SCRIPT, false, AT(after_off), 0, 0, 0},
 	{"hooks", "after_on", CSETTINGS_SCRIPT, false, AT(after_on), 0, 0, 0},
 	{"hooks", "verifier_options", CSETTINGS_TEXT, false,
@@ -308,74 +323,6 @@ static int take_pair(void *user, const char *section, const char *key,
 	return 0;
 }
 
-static void set_defaults(struct csettings *settings)
-{
-	memset(settings, 0, sizeof(*settings));
-	settings->bound = 0.01;
-	settings->fill = true;
-	settings->off_time_ms = 5000;
-	settings->return_timeout_ms = 60000;
-	settings->gone_timeout_ms = 30000;
-	settings->after_min_ms = 200;
-	settings->after_max_ms = 2000;
-	(void)snprintf(settings->name, sizeof(settings->name), "unnamed");
-	(void)snprintf(settings->sync, sizeof(settings->sync), "flush:32");
-}
-
-static int check_sync(struct csettings *settings, const char *name,
-		      struct err *err)
-{
-	enum ackbody_sync sync = ACKBODY_SYNC_NONE;
-	struct err why;
-	uint64_t value = 0;
-
-	if (ackbody_sync_parse(settings->sync, &sync, &value, &why) == -1)
-		return err_set(err, "%s: sync: %.400s", name, why.text);
-	if (sync == ACKBODY_SYNC_NONE)
-		return err_set(err,
-			       "%s: sync: none is what the control arm does; "
-			       "the test arm needs flush:N, flush:Nms or fua",
-			       name);
-	settings->sync_kind =
-		sync == ACKBODY_SYNC_FUA ? GATES_SYNC_FUA : GATES_SYNC_FLUSH;
-	return 0;
-}
-
-/* What no single key can know. */
-static int check_together(struct csettings *settings, const char *name,
-			  struct err *err)
-{
-	enum run_pattern pattern = RUN_PATTERN_RANDOM;
-	struct err why;
-
-	if (settings->has_off_time && settings->has_off_range)
-		return err_set(
-			err, "%s: off_time: off_min and off_max are given too",
-			name);
-	if (!settings->has_off_range)
-		settings->off_min_ms = settings->off_max_ms =
-			settings->off_time_ms;
-	if (settings->off_min_ms > settings->off_max_ms)
-		return err_set(err, "%s: off_min: is above off_max", name);
-	if (settings->after_min_ms > settings->after_max_ms)
-		return err_set(err, "%s: after_min: is above after_max", name);
-	if (settings->connect[0] != '\0' && settings->log_dir[0] == '\0')
-		return err_set(err,
-			       "%s: dir: is missing in [collector]: where can "
-			       "the logs of %s be read from here?",
-			       name, settings->connect);
-	if (settings->connect[0] == '\0' &&
-	    (settings->key[0] != '\0' || settings->log_dir[0] != '\0'))
-		return err_set(err, "%s: connect: is missing in [collector]",
-			       name);
-	if (settings->pattern[0] != '\0' &&
-	    run_pattern_parse(settings->pattern, &pattern, &why) == -1)
-		return err_set(err, "%s: pattern: %.400s", name, why.text);
-	if (!settings->has_control_cycles)
-		settings->control_cycles = (settings->cycles + 1) / 2;
-	return check_sync(settings, name, err);
-}
-
 int csettings_parse(struct csettings *settings, const char *text,
 		    const char *name, struct err *err)
 {
@@ -383,7 +330,7 @@ int csettings_parse(struct csettings *settings, const char *text,
 		.settings = settings, .name = name, .at = text, .err = err};
 	int rc = 0;
 
-	set_defaults(settings);
+	ccheck_defaults(settings);
 	rc = ini_parse_stream(reader_next_line, &reader, take_pair, &reader);
 	if (reader.is_bad)
 		return -1;
@@ -395,7 +342,7 @@ int csettings_parse(struct csettings *settings, const char *text,
 			return err_set(err, "%s: %s: is missing in [%s]", name,
 				       csettings_rows[i].key,
 				       csettings_rows[i].section);
-	return check_together(settings, name, err);
+	return ccheck_together(settings, name, err);
 }
 
 int csettings_read(struct csettings *settings, const char *path,
@@ -428,4 +375,9 @@ out:
 		(void)fclose(file); /* was only read */
 	free(text);
 	return rc;
+}
+
+bool csettings_cuts_host(const struct csettings *settings)
+{
+	return settings->via[0] != '\0';
 }

@@ -18,7 +18,16 @@
 
 struct err;
 
-#define CSETTINGS_TEXT_BYTES 1024
+#define CSETTINGS_TEXT_BYTES     1024
+#define CSETTINGS_BOOT_TRIES_MAX 100
+
+/* How the drive's own counters are read. */
+enum csettings_counters {
+	CSETTINGS_COUNTERS_AUTO, /* whichever answers */
+	CSETTINGS_COUNTERS_SMARTCTL,
+	CSETTINGS_COUNTERS_NVME,
+	CSETTINGS_COUNTERS_NONE,
+};
 
 struct csettings {
 	/* [campaign] */
@@ -32,6 +41,9 @@ struct csettings {
 	char target[CSETTINGS_TEXT_BYTES];
 	char erase[CSETTINGS_TEXT_BYTES]; /* "": not given */
 	uint64_t offset_bytes, size_bytes;
+	char counters[CSETTINGS_TEXT_BYTES];
+	enum csettings_counters counters_kind;
+	char counters_device[CSETTINGS_TEXT_BYTES]; /* the target, as default */
 	/* [workload] */
 	uint64_t block_bytes, queue_depth, streams; /* 0: not given */
 	char pattern[CSETTINGS_TEXT_BYTES];         /* "": not given */
@@ -44,8 +56,15 @@ struct csettings {
 	bool has_off_time, has_off_range;
 	uint64_t return_timeout_ms, gone_timeout_ms;
 	uint64_t after_min_ms, after_max_ms;
+	/* [host]; via "": its power stays, only the drive's is cut */
+	char via[CSETTINGS_TEXT_BYTES];
+	char ready[CSETTINGS_TEXT_BYTES];    /* "": none */
+	char host_key[CSETTINGS_TEXT_BYTES]; /* the writer's; [collector]'s */
+	uint64_t boot_timeout_ms, boot_tries;
 	/* [collector]; connect "": start one of our own */
 	char connect[CSETTINGS_TEXT_BYTES];
+	char listen[CSETTINGS_TEXT_BYTES];    /* "": a Unix socket */
+	char advertise[CSETTINGS_TEXT_BYTES]; /* to the writer; "": as here */
 	char key[CSETTINGS_TEXT_BYTES];
 	char log_dir[CSETTINGS_TEXT_BYTES];
 	/* [commands]; "": the program beside our own */
@@ -53,6 +72,8 @@ struct csettings {
 	char verifier[CSETTINGS_TEXT_BYTES];
 	char relay[CSETTINGS_TEXT_BYTES];
 	char collector[CSETTINGS_TEXT_BYTES];
+	char smartctl[CSETTINGS_TEXT_BYTES]; /* both found by PATH */
+	char nvme[CSETTINGS_TEXT_BYTES];
 	/* [hooks]; "": none */
 	char after_off[CSETTINGS_TEXT_BYTES];
 	char after_on[CSETTINGS_TEXT_BYTES];
@@ -65,5 +86,8 @@ int csettings_read(struct csettings *settings, const char *path,
 /* The same from memory; NAME stands for the path in messages. */
 int csettings_parse(struct csettings *settings, const char *text,
 		    const char *name, struct err *err);
+
+/* The drive loses its power together with the host that writes to it. */
+bool csettings_cuts_host(const struct csettings *settings);
 
 #endif

@@ -2,6 +2,7 @@
 #include "campaign/csummary.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "campaign/cprogress.h"
@@ -86,6 +87,118 @@ static void print_control(const struct tally *tally, FILE *to)
 			      seen.lower * 100, arm->lossy, arm->counted);
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* What shows that the power was cut, of the cycles that count. */
+static void print_proofs(const struct tally *tally, FILE *to)
+{
+	const struct {
+		const char *words;
+		uint64_t cuts;
+	} proofs[] = {
+		{"disappearance", tally->gone},
+		{"power cycles", tally->power_cycles},
+		{"unsafe shutdowns", tally->unsafe_shutdowns},
+		{"new device", tally->new_device},
+		{"host", tally->host},
+	};
+	const char *between = "proven by   ";
+
+	for (size_t i = 0; i < sizeof(proofs) / sizeof(proofs[0]); i++) {
+		if (i > 2 && proofs[i].cuts == 0)
+			continue;
+		(void)fprintf(to, "%s%s %" PRIu64, between, proofs[i].words,
+			      proofs[i].cuts);
+		between = ", ";
+	}
+	(void)fprintf(to, "\n");
+	if (tally->damaged > 0)
+		(void)fprintf(to,
+			      "damage      the drive's own counters of damage "
+			      "rose in %" PRIu64 " cycles\n",
+			      tally->damaged);
+	if (tally->unread > 0)
+		(void)fprintf(to,
+			      "counters    could not be read after the cut in "
+			      "%" PRIu64 " cycles\n",
+			      tally->unread);
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+	const uint64_t a = *(const uint64_t *)left;
+	const uint64_t b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+struct spread {
+	uint64_t median_ms, max_ms;
+};
+
+static uint64_t get_ready_ms(const struct outcome *outcome)
+{
+	return outcome->ready_ms;
+}
+
+static uint64_t get_own_ms(const struct outcome *outcome)
+{
+	return outcome->own_ms;
+}
+
+/* Of the cycles that were judged; false where none was, or without memory. */
+static bool find_spread(const struct csummary *summary,
+			uint64_t (*get)(const struct outcome *outcome),
+			struct spread *spread)
+{
+	uint64_t *values = calloc(summary->count + 1, sizeof(*values));
+	size_t count = 0;
+
+	*spread = (struct spread){0};
+	for (uint64_t i = 0; values != NULL && i < summary->count; i++)
+		if (summary->outcomes[i].judged_ms > 0)
+			values[count++] = get(&summary->outcomes[i]);
+	if (count > 0) {
+		qsort(values, count, sizeof(*values), compare_numbers);
+		spread->median_ms = values[count / 2];
+		spread->max_ms = values[count - 1];
+	}
+	free(values);
+	return count > 0;
+}
+
+static uint64_t most_boots(const struct csummary *summary)
+{
+	uint64_t boots = 0;
+
+	for (uint64_t i = 0; i < summary->count; i++)
+		boots = larger(boots, summary->outcomes[i].host.boots);
+	return boots;
+}
+
+static void print_times(const struct csummary *summary, FILE *to)
+{
+	struct spread ready, own;
+
+	if (find_spread(summary, get_ready_ms, &ready) &&
+	    find_spread(summary, get_own_ms, &own))
+		(void)fprintf(to,
+			      "ready       %" PRIu64 " ms after the power "
+			      "(median), %" PRIu64 " ms (max)\n"
+			      "own time    %" PRIu64 " ms of a cycle "
+			      "(median), %" PRIu64 " ms (max)\n",
+			      ready.median_ms, ready.max_ms, own.median_ms,
+			      own.max_ms);
+	if (most_boots(summary) > 1)
+		(void)fprintf(to,
+			      "boots       the host needed power up to "
+			      "%" PRIu64 " times before it came back\n",
+			      most_boots(summary));
+}
+
 static void print_cycles(const struct csummary *summary, FILE *to)
 {
 	char text[1024];
@@ -136,11 +249,6 @@ static void print_runs(const struct csummary *summary, FILE *to)
 				      summary->log_dir, first->run);
 		i = last + 1;
 	}
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
 }
 
 /* The worst cycle's: within that time the log knows nothing of a promise yet,
@@ -197,6 +305,8 @@ void csummary_print(const struct csummary *summary, FILE *to)
 		      "evidence    %" PRIu64 " completed writes without a "
 		      "promise are gone\n",
 		      tally.completed_lost);
+	print_proofs(&tally, to);
+	print_times(summary, to);
 	print_blind_spot(summary, to);
 	if (tally.shadow_lost > 0)
 		(void)fprintf(to,
@@ -221,6 +331,27 @@ static json_t *encode_arm(const struct tally_arm *arm, uint64_t events)
 			 (json_int_t)arm->broken, "lossy",
 			 (json_int_t)arm->lossy, "chance_lower", chance.lower,
 			 "chance_upper", chance.upper);
+}
+
+static json_t *encode_proofs(const struct tally *tally)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "disappearance",
+			 (json_int_t)tally->gone, "power_cycles",
+			 (json_int_t)tally->power_cycles, "unsafe_shutdowns",
+			 (json_int_t)tally->unsafe_shutdowns, "new_device",
+			 (json_int_t)tally->new_device, "host",
+			 (json_int_t)tally->host, "not_by_drive",
+			 (json_int_t)tally->not_by_drive);
+}
+
+static json_t *encode_spread(const struct csummary *summary,
+			     uint64_t (*get)(const struct outcome *outcome))
+{
+	struct spread spread;
+
+	(void)find_spread(summary, get, &spread); /* else 0 */
+	return json_pack("{s:I, s:I}", "median", (json_int_t)spread.median_ms,
+			 "max", (json_int_t)spread.max_ms);
 }
 
 static json_t *encode_runs(const struct csummary *summary)
@@ -273,7 +404,8 @@ json_t *csummary_encode(const struct csummary *summary)
 
 	return json_pack(
 		"{s:s, s:s, s:i, s:b, s:s, s:s, s:o, s:s, s:s, s:s,"
-		" s:I, s:I, s:I, s:I, s:o, s:o, s:I, s:I, s:f, s:I, s:o, s:o}",
+		" s:I, s:I, s:I, s:I, s:o, s:o, s:I, s:I, s:f, s:I, s:o, s:o,"
+		" s:o, s:o, s:o, s:I, s:I, s:I}",
 		"verdict", tally_verdict_name(verdict), "meaning",
 		tally_verdict_meaning(verdict), "exit_status",
 		tally_exit_status(verdict), "complete", summary->is_complete,
@@ -291,5 +423,11 @@ json_t *csummary_encode(const struct csummary *summary)
 		"shadow_lost", (json_int_t)tally.shadow_lost, "bound",
 		settings->bound, "cuts_missing",
 		(json_int_t)cuts_missing(summary, &tally), "runs",
-		encode_runs(summary), "cycles", encode_cycles(summary));
+		encode_runs(summary), "cycles", encode_cycles(summary),
+		"proven_by", encode_proofs(&tally), "ready_ms",
+		encode_spread(summary, get_ready_ms), "own_ms",
+		encode_spread(summary, get_own_ms), "most_boots",
+		(json_int_t)most_boots(summary), "damaged_cycles",
+		(json_int_t)tally.damaged, "unread_counters",
+		(json_int_t)tally.unread);
 }

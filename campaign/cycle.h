@@ -14,14 +14,15 @@
  *   WATCH    the writer ends because the drive is gone   cycle_watch()
  *   DARK     hook, time without power                    cycle_dark()
  *   RESTORE  power on, hook, "restored" on record        cycle_restore()
- *   JUDGE    the target is back, the verifier's answer   cycle_judge()
- *   AGAIN    broken: clean power cycle, second look      cycle_again()
+ *   JUDGE    the target is back, the verifier's answer   cycleverdict_judge()
+ *   AGAIN    broken: clean power cycle, second look      cycleverdict_again()
  *   ABORT    the writer is told to stop                  cycle_abort()
  *
  * Trouble or a signal leads from START, LOAD, ASK and OFF to ABORT, and from
  * there to RESTORE where the power may be off, else to DONE. Power never comes
  * back while the writer has not ended (P11): a writer that cannot be ended
- * leads to DONE with the power as it is, and the campaign stops.
+ * leads to DONE with the power as it is, and the campaign stops. Where the host
+ * loses its power too, some steps are others: hostcycle.h.
  */
 #ifndef CAMPAIGN_CYCLE_H
 #define CAMPAIGN_CYCLE_H
@@ -54,12 +55,5 @@ enum cycle_end {
 /* Fills OUTCOME, whose void_reason stays "": gates.h says that. */
 enum cycle_end cycle_run(const struct cycle_order *order,
 			 struct outcome *outcome);
-
-/*
- * Makes sure that the drive has power before the first cycle. A drive that is
- * off is switched on where MAY_RESTORE says so.
- */
-struct err;
-int cycle_ensure_power(struct rig *rig, bool may_restore, struct err *err);
 
 #endif

@@ -37,7 +37,13 @@ static const struct outcome_number outcome_numbers[] = {
 	NUMBER("off_ms", off_ms),
 	NUMBER("relay_ms", relay_ms),
 	NUMBER("gone_ms", gone_ms),
+	NUMBER("ready_ms", ready_ms),
 	NUMBER("judged_ms", judged_ms),
+	NUMBER("own_ms", own_ms),
+	NUMBER("diskseq_before", evidence.diskseq_before),
+	NUMBER("diskseq_after", evidence.diskseq_after),
+	NUMBER("boots", host.boots),
+	NUMBER("boot_ms", host.boot_ms),
 	NUMBER("writes", writer.writes),
 	NUMBER("issued", writer.issued),
 	NUMBER("durable", writer.durable),
@@ -57,6 +63,10 @@ static const struct outcome_number outcome_flags[] = {
 	NUMBER("writer_known", writer.is_known),
 	NUMBER("saw_gone", writer.saw_gone),
 	NUMBER("cycle_promised", judged.has_promise),
+	NUMBER("host_cut", host.is_cut_too),
+	NUMBER("host_writing", host.was_writing),
+	NUMBER("host_silent", host.fell_silent),
+	NUMBER("host_booted", host.has_booted),
 };
 
 struct outcome_text {
@@ -74,6 +84,8 @@ static const struct outcome_text outcome_texts[] = {
 	TEXT("run", run),
 	TEXT("writer_error", writer.error),
 	TEXT("reason", judged.reason),
+	TEXT("cache_before", evidence.cache_before),
+	TEXT("cache_after", evidence.cache_after),
 	TEXT("trouble", trouble),
 	TEXT("void", void_reason),
 };
@@ -142,6 +154,13 @@ uint64_t outcome_broken_atoms(const struct outcome_judged *judged)
 	return total;
 }
 
+bool outcome_counters_are_lost(const struct outcome *outcome)
+{
+	return outcome->was_cut &&
+	       counters_are_read(&outcome->evidence.before) &&
+	       !counters_are_read(&outcome->evidence.after);
+}
+
 json_t *outcome_encode(const struct outcome *outcome)
 {
 	const char *base = (const char *)outcome;
@@ -175,6 +194,10 @@ json_t *outcome_encode(const struct outcome *outcome)
 	bad |= json_object_set_new(
 		object, "second",
 		json_string(outcome_second_name(outcome->second)));
+	bad |= json_object_set_new(object, "counters_before",
+				   counters_encode(&outcome->evidence.before));
+	bad |= json_object_set_new(object, "counters_after",
+				   counters_encode(&outcome->evidence.after));
 	for (size_t i = 0; i < OUTCOME_CLASSES; i++)
 		bad |= json_object_set_new(
 			atoms, outcome_class_names[i],
@@ -233,6 +256,10 @@ int outcome_decode(struct outcome *outcome, const json_t *object,
 	for (size_t i = 0; i < OUTCOME_CLASSES; i++)
 		outcome->judged.atoms[i] =
 			outcome_get_number(atoms, outcome_class_names[i]);
+	counters_take(&outcome->evidence.before,
+		      json_object_get(object, "counters_before"));
+	counters_take(&outcome->evidence.after,
+		      json_object_get(object, "counters_after"));
 	if (outcome->cycle == 0 || outcome_decode_names(outcome, object) == -1)
 		return err_set(err, "a finished cycle is on record without its "
 				    "number, arm or verdict");

@@ -15,12 +15,14 @@
 
 #include <jansson.h>
 
+#include "campaign/counters.h"
 #include "campaign/plan.h"
 
 struct err;
 
 #define OUTCOME_TEXT_BYTES 320
 #define OUTCOME_RUN_BYTES  40
+#define OUTCOME_WORD_BYTES 32
 
 enum outcome_verdict {
 	OUTCOME_NONE, /* not judged, or the verifier could not say */
@@ -73,6 +75,25 @@ struct outcome_judged {
 	bool has_promise;        /* a write of this cycle was promised before */
 };
 
+/* What besides the writer shows that the power was cut. */
+struct outcome_evidence {
+	struct counters before, after; /* all zero: not asked, no answer */
+	/* Of a block device of this machine, else 0 and "". */
+	uint64_t diskseq_before, diskseq_after;
+	char cache_before[OUTCOME_WORD_BYTES]; /* queue/write_cache */
+	char cache_after[OUTCOME_WORD_BYTES];
+};
+
+/* Where the host of the writer loses its power too; it leaves no account. */
+struct outcome_host {
+	bool is_cut_too;  /* the campaign is one of that kind */
+	bool was_writing; /* its log grew until "off" was asked */
+	bool fell_silent; /* its log stopped growing behind "off" */
+	bool has_booted;  /* it came back, and as another boot */
+	uint64_t boots;   /* how often it was given power until it came */
+	uint64_t boot_ms; /* the last time, until it answered */
+};
+
 struct outcome {
 	uint64_t cycle; /* of the campaign, from 1 */
 	enum plan_arm arm;
@@ -82,11 +103,15 @@ struct outcome {
 	uint64_t off_ms;    /* measured, relay off to relay on */
 	uint64_t relay_ms;  /* what the relay took to switch off */
 	uint64_t gone_ms;   /* from there until the writer had ended */
+	uint64_t ready_ms;  /* power on until the target could be opened */
 	uint64_t judged_ms; /* power on to the verdict */
+	uint64_t own_ms;    /* of the cycle, what nobody was waited for */
 	bool was_cut;       /* the relay said that it switched off */
 	bool was_loaded;    /* the writer was writing until "off" was asked */
 	struct outcome_writer writer;
 	struct outcome_judged judged;
+	struct outcome_evidence evidence;
+	struct outcome_host host;
 	enum outcome_second second;
 	char trouble[OUTCOME_TEXT_BYTES];     /* what ended the cycle early */
 	char void_reason[OUTCOME_TEXT_BYTES]; /* "": the cycle counts */
@@ -98,6 +123,9 @@ const char *outcome_class_name(enum outcome_class class_);
 
 /* Any broken class by its atoms, the verdict "gone" apart. */
 uint64_t outcome_broken_atoms(const struct outcome_judged *judged);
+
+/* Its counters could be read before the cut, but not after it. */
+bool outcome_counters_are_lost(const struct outcome *outcome);
 
 /* A new JSON object, NULL without memory. */
 json_t *outcome_encode(const struct outcome *outcome);

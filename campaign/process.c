@@ -28,7 +28,8 @@ static void read_stat(const char *path, char *text, size_t room)
 		memmove(text, end + 2, strlen(end + 2) + 1);
 }
 
-static bool task_is_blocked(pid_t pid, const char *task)
+/* The letter of its state; '\0' where it is not there. */
+static char task_state(pid_t pid, const char *task)
 {
 	char path[96];
 	char text[512];
@@ -36,7 +37,41 @@ static bool task_is_blocked(pid_t pid, const char *task)
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%.32s/stat", (int)pid,
 		       task);
 	read_stat(path, text, sizeof(text));
-	return text[0] == 'D';
+	return text[0];
+}
+
+static bool is_dead(char state)
+{
+	return state == '\0' || state == 'Z' || state == 'X';
+}
+
+/* Some thread of PID for which IS_ONE holds. */
+static bool has_task(pid_t pid, bool (*is_one)(char state))
+{
+	char path[64];
+	struct dirent *entry = NULL;
+	bool is_found = false;
+	DIR *tasks = NULL;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	tasks = opendir(path);
+	if (tasks == NULL)
+		return false;
+	while (!is_found && (entry = readdir(tasks)) != NULL)
+		is_found = entry->d_name[0] != '.' &&
+			   is_one(task_state(pid, entry->d_name));
+	(void)closedir(tasks); /* was only read */
+	return is_found;
+}
+
+static bool is_alive(char state)
+{
+	return !is_dead(state);
+}
+
+static bool is_blocked(char state)
+{
+	return state == 'D';
 }
 
 uint64_t process_birth(pid_t pid)
@@ -47,7 +82,9 @@ uint64_t process_birth(pid_t pid)
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	read_stat(path, text, sizeof(text));
-	if (text[0] == 'Z' || text[0] == '\0')
+	/* P11: the first thread of a process may have ended while another one
+	 * still waits in the kernel for the drive. */
+	if (text[0] == '\0' || (is_dead(text[0]) && !has_task(pid, is_alive)))
 		return 0;
 	/* The state is field 3, the start is field 22. */
 	for (int field = 3; field < 22 && at != NULL; field++) {
@@ -59,18 +96,5 @@ uint64_t process_birth(pid_t pid)
 
 bool process_is_blocked(pid_t pid)
 {
-	char path[64];
-	struct dirent *entry = NULL;
-	bool is_blocked = false;
-	DIR *tasks = NULL;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	tasks = opendir(path);
-	if (tasks == NULL)
-		return false;
-	while ((entry = readdir(tasks)) != NULL)
-		if (entry->d_name[0] != '.')
-			is_blocked |= task_is_blocked(pid, entry->d_name);
-	(void)closedir(tasks); /* was only read */
-	return is_blocked;
+	return has_task(pid, is_blocked);
 }

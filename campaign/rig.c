@@ -10,57 +10,77 @@
 #include <unistd.h>
 
 #include "campaign/ccollector.h"
+#include "campaign/cevidence.h"
 #include "campaign/command.h"
 #include "common/base/clock.h"
 #include "common/base/err.h"
 
-#define RIG_PATH_BYTES 1536
-#define RIG_SEND_MS    15000
-#define RIG_RELAY_MS   60000
-#define RIG_HOOK_MS    120000
-#define RIG_VERIFY_MS  (48ULL * 3600 * 1000)
+#define RIG_NOTE_BYTES   240 /* ackbody.h: with the 0 at its end */
+#define RIG_SEND_MS      15000
+#define RIG_RELAY_MS     60000
+#define RIG_HOOK_MS      120000
+#define RIG_PREFIX_BYTES (2 * CSETTINGS_TEXT_BYTES + RIG_PATH_BYTES)
 
-enum rig_program { RIG_WRITER, RIG_VERIFIER, RIG_RELAY, RIG_COLLECTOR };
-
-static const char *const rig_program_names[] = {"writer", "verifier", "relay",
-						"collector"};
+/* All but the last two are ours. */
+static const char *const rig_program_names[RIG_PROGRAMS] = {
+	"plugpull-writer",    "plugpull-verifier", "plugpull-relay",
+	"plugpull-collector", "smartctl",          "nvme"};
 
 struct rig {
 	const struct csettings *settings;
 	const volatile sig_atomic_t *stop;
 	char dir[RIG_PATH_BYTES];
-	char programs[4][RIG_PATH_BYTES];
+	char programs[RIG_PROGRAMS][RIG_PREFIX_BYTES];
 	struct ccollector *collector;
+	struct cevidence_memory evidence_memory;
 	struct command_line line; /* the one being built */
 };
 
 /* ---- the programs ---- */
 
-static int find_programs(struct rig *rig, struct err *err)
+/* What runs where the drive is. */
+static bool is_beside_drive(enum rig_program program)
 {
-	const struct csettings *settings = rig->settings;
-	const char *const prefixes[] = {settings->writer, settings->verifier,
-					settings->relay, settings->collector};
-	char self[RIG_PATH_BYTES - 64];
+	return program != RIG_RELAY && program != RIG_COLLECTOR;
+}
+
+/* Our own folder, with a slash at its end. */
+static int find_own_folder(char *self, size_t room, struct err *err)
+{
+	const ssize_t length = readlink("/proc/self/exe", self, room - 1);
 	char *slash = NULL;
-	const ssize_t length =
-		readlink("/proc/self/exe", self, sizeof(self) - 1);
 
 	if (length <= 0)
 		return err_sys(err, errno, "cannot find our own folder");
 	self[length] = '\0';
 	slash = strrchr(self, '/');
 	if (slash != NULL)
-		*slash = '\0';
-	for (size_t i = 0; i < 4; i++)
-		if (prefixes[i][0] != '\0')
-			(void)snprintf(rig->programs[i],
-				       sizeof(rig->programs[i]), "%s",
-				       prefixes[i]);
-		else
-			(void)snprintf(
-				rig->programs[i], sizeof(rig->programs[i]),
-				"%s/plugpull-%s", self, rig_program_names[i]);
+		slash[1] = '\0';
+	return 0;
+}
+
+/* On the host the user's word, or PATH, says where a program is; here ours
+ * are found beside this one. */
+static int find_programs(struct rig *rig, struct err *err)
+{
+	const struct csettings *settings = rig->settings;
+	const char *const prefixes[RIG_PROGRAMS] = {
+		settings->writer,    settings->verifier, settings->relay,
+		settings->collector, settings->smartctl, settings->nvme};
+	char self[RIG_PATH_BYTES];
+
+	if (find_own_folder(self, sizeof(self), err) == -1)
+		return -1;
+	for (int i = 0; i < RIG_PROGRAMS; i++) {
+		const bool is_remote = csettings_cuts_host(settings) &&
+				       is_beside_drive((enum rig_program)i);
+		const bool is_named = prefixes[i][0] != '\0';
+
+		(void)snprintf(rig->programs[i], sizeof(rig->programs[i]),
+			       "%s %s%s", is_remote ? settings->via : "",
+			       is_named || is_remote ? "" : self,
+			       is_named ? prefixes[i] : rig_program_names[i]);
+	}
 	return 0;
 }
 
@@ -107,6 +127,11 @@ bool rig_is_stopped(const struct rig *rig)
 const volatile sig_atomic_t *rig_stop_flag(const struct rig *rig)
 {
 	return rig->stop;
+}
+
+struct cevidence_memory *rig_evidence_memory(struct rig *rig)
+{
+	return &rig->evidence_memory;
 }
 
 int rig_keep_collector(struct rig *rig, struct err *err)
@@ -179,18 +204,10 @@ int rig_read_power(struct rig *rig, enum rig_power *power, struct err *err)
 	return 0;
 }
 
-/* ---- collector, writer, verifier ---- */
+/* ---- the collector ---- */
 
-static void add_key(struct rig *rig)
-{
-	if (rig->settings->key[0] == '\0')
-		return;
-	command_line_add(&rig->line, "--key");
-	command_line_add(&rig->line, "%s", rig->settings->key);
-}
-
-int rig_send_event(struct rig *rig, const char *event, const char *run,
-		   uint64_t cycle, struct err *err)
+static int send(struct rig *rig, const char *event, const char *run,
+		const char *text, struct err *err)
 {
 	struct command_run answer = {.timeout_ms = RIG_SEND_MS};
 
@@ -202,9 +219,11 @@ int rig_send_event(struct rig *rig, const char *event, const char *run,
 	command_line_add(&rig->line, "--connect");
 	command_line_add(&rig->line, "%s", ccollector_address(rig->collector));
 	command_line_add(&rig->line, "--text");
-	command_line_add(&rig->line, "campaign cycle %llu",
-			 (unsigned long long)cycle);
-	add_key(rig);
+	command_line_add(&rig->line, "%s", text);
+	if (rig->settings->key[0] != '\0') {
+		command_line_add(&rig->line, "--key");
+		command_line_add(&rig->line, "%s", rig->settings->key);
+	}
 	if (command_run(&rig->line, &answer, err) == -1)
 		return err_prefix(err, "cannot put %s on record", event);
 	if (answer.status != 0)
@@ -213,196 +232,69 @@ int rig_send_event(struct rig *rig, const char *event, const char *run,
 	return 0;
 }
 
-static void cycle_path(const struct rig *rig, uint64_t cycle, const char *what,
-		       char *path, size_t room)
+int rig_send_event(struct rig *rig, const char *event, const char *run,
+		   uint64_t cycle, struct err *err)
+{
+	char text[64];
+
+	(void)snprintf(text, sizeof(text), "campaign cycle %llu",
+		       (unsigned long long)cycle);
+	return send(rig, event, run, text, err);
+}
+
+int rig_send_note(struct rig *rig, const char *run, const char *text,
+		  struct err *err)
+{
+	char line[RIG_NOTE_BYTES];
+
+	(void)snprintf(line, sizeof(line), "%s", text);
+	return send(rig, "note", run, line, err);
+}
+
+/* ---- for those who build commands of their own ---- */
+
+struct command_line *rig_begin(struct rig *rig, enum rig_program program)
+{
+	command_line_init(&rig->line, rig->programs[program]);
+	return &rig->line;
+}
+
+const struct command_line *rig_begun(const struct rig *rig)
+{
+	return &rig->line;
+}
+
+struct command_line *rig_begin_on_host(struct rig *rig, const char *words)
+{
+	char prefix[RIG_PREFIX_BYTES];
+
+	(void)snprintf(prefix, sizeof(prefix), "%s %s", rig->settings->via,
+		       words);
+	command_line_init(&rig->line, prefix);
+	return &rig->line;
+}
+
+const char *rig_writers_collector(const struct rig *rig)
+{
+	return ccollector_advertised(rig->collector);
+}
+
+void rig_log_path(const struct rig *rig, const char *run, char *path,
+		  size_t room)
+{
+	ccollector_log_path(rig->collector, run, path, room);
+}
+
+void rig_path(const struct rig *rig, const char *name, char *path, size_t room)
+{
+	(void)snprintf(path, room, "%.1000s/%.64s", rig->dir, name);
+}
+
+void rig_cycle_path(const struct rig *rig, uint64_t cycle, const char *what,
+		    char *path, size_t room)
 {
 	(void)snprintf(path, room, "%.1000s/cycle-%04llu.%s", rig->dir,
 		       (unsigned long long)cycle, what);
-}
-
-static void add_number(struct rig *rig, const char *option, uint64_t number)
-{
-	if (number == 0)
-		return;
-	command_line_add(&rig->line, "%s", option);
-	command_line_add(&rig->line, "%llu", (unsigned long long)number);
-}
-
-/* What only a fresh run is told; a resumed one has it in its log. */
-static void add_region(struct rig *rig, uint64_t seed)
-{
-	const struct csettings *settings = rig->settings;
-
-	add_number(rig, "--offset", settings->offset_bytes);
-	add_number(rig, "--size", settings->size_bytes);
-	add_number(rig, "--block-size", settings->block_bytes);
-	add_number(rig, "--streams", settings->streams);
-	if (settings->pattern[0] != '\0') {
-		command_line_add(&rig->line, "--pattern");
-		command_line_add(&rig->line, "%s", settings->pattern);
-	}
-	command_line_add(&rig->line, "--seed");
-	command_line_add(&rig->line, "%llx", (unsigned long long)seed);
-	command_line_add(&rig->line, settings->fill ? "--fill" : "--no-fill");
-}
-
-struct command *rig_start_writer(struct rig *rig,
-				 const struct rig_writing *writing,
-				 struct err *err)
-{
-	const struct csettings *settings = rig->settings;
-	char json_path[RIG_PATH_BYTES];
-	char err_path[RIG_PATH_BYTES];
-	const struct command_files files = {.err_path = err_path,
-					    .reads_lines = true,
-					    .ends_with_us = true};
-
-	cycle_path(rig, writing->cycle, "writer.json", json_path,
-		   sizeof(json_path));
-	cycle_path(rig, writing->cycle, "writer.log", err_path,
-		   sizeof(err_path));
-	/* A file of a broken-off cycle must not speak for this one. */
-	if (unlink(json_path) == -1 && errno != ENOENT) {
-		(void)err_sys(err, errno, "cannot replace %s", json_path);
-		return NULL;
-	}
-	command_line_init(&rig->line, rig->programs[RIG_WRITER]);
-	command_line_add(&rig->line, "--target");
-	command_line_add(&rig->line, "%s", settings->target);
-	command_line_add(&rig->line, "--collector");
-	command_line_add(&rig->line, "%s", ccollector_address(rig->collector));
-	add_key(rig);
-	if (writing->run[0] != '\0') {
-		command_line_add(&rig->line, "--run");
-		command_line_add(&rig->line, "%s", writing->run);
-	} else {
-		add_region(rig, writing->seed);
-	}
-	if (settings->erase[0] != '\0') {
-		command_line_add(&rig->line, "--erase");
-		command_line_add(&rig->line, "%s", settings->erase);
-	}
-	add_number(rig, "--queue-depth", settings->queue_depth);
-	command_line_add(&rig->line, "--sync");
-	command_line_add(&rig->line, "%s",
-			 writing->arm == PLAN_ARM_CONTROL ? "none"
-							  : settings->sync);
-	command_line_add(&rig->line, "--json");
-	command_line_add(&rig->line, "%s", json_path);
-	return command_start(&rig->line, &files, err);
-}
-
-int rig_read_writer(struct rig *rig, uint64_t cycle,
-		    struct outcome_writer *writer, struct err *err)
-{
-	char path[RIG_PATH_BYTES];
-
-	cycle_path(rig, cycle, "writer.json", path, sizeof(path));
-	return outcome_read_writer(writer, path, err);
-}
-
-/* Exit status and JSON must say the same, or neither is believed (P9). */
-static void check_status(struct outcome_judged *judged, int status)
-{
-	const bool agrees =
-		(judged->verdict == OUTCOME_KEPT &&
-		 (status == 0 || status == 3)) ||
-		(judged->verdict == OUTCOME_BROKEN && status == 1) ||
-		(judged->verdict == OUTCOME_NONE && status == 2);
-
-	if (agrees)
-		return;
-	(void)snprintf(judged->reason, sizeof(judged->reason),
-		       "the verifier ended with status %d, but its report says "
-		       "%s",
-		       status, outcome_verdict_name(judged->verdict));
-	judged->verdict = OUTCOME_NONE;
-}
-
-static void add_verify(struct rig *rig, const char *run, const char *json_path)
-{
-	char log_path[RIG_PATH_BYTES];
-	char prefix[RIG_PATH_BYTES + CSETTINGS_TEXT_BYTES];
-
-	/* The user's options are words behind the program's own. */
-	(void)snprintf(prefix, sizeof(prefix), "%s %s",
-		       rig->programs[RIG_VERIFIER],
-		       rig->settings->verifier_options);
-	ccollector_log_path(rig->collector, run, log_path, sizeof(log_path));
-	command_line_init(&rig->line, prefix);
-	command_line_add(&rig->line, "--target");
-	command_line_add(&rig->line, "%s", rig->settings->target);
-	command_line_add(&rig->line, "--acklog");
-	command_line_add(&rig->line, "%s", log_path);
-	command_line_add(&rig->line, "--json");
-	command_line_add(&rig->line, "%s", json_path);
-}
-
-int rig_verify(struct rig *rig, uint64_t cycle, bool is_second, const char *run,
-	       struct outcome_judged *judged, struct err *err)
-{
-	char json_path[RIG_PATH_BYTES];
-	char text_path[RIG_PATH_BYTES];
-	const struct command_files files = {.out_path = text_path};
-	struct command_run answer = {.files = &files,
-				     .timeout_ms = RIG_VERIFY_MS,
-				     .stop = rig->stop};
-
-	cycle_path(rig, cycle, is_second ? "second.json" : "verdict.json",
-		   json_path, sizeof(json_path));
-	cycle_path(rig, cycle, is_second ? "second.txt" : "verdict.txt",
-		   text_path, sizeof(text_path));
-	if (unlink(json_path) == -1 && errno != ENOENT)
-		return err_sys(err, errno, "cannot replace %s", json_path);
-	add_verify(rig, run, json_path);
-	if (command_run(&rig->line, &answer, err) == -1)
-		return -1;
-	if (outcome_read_verdict(judged, json_path, err) == -1)
-		return err_set(err, "the verifier ended with status %d: %.380s",
-			       answer.status, answer.complaint);
-	check_status(judged, answer.status);
-	if (judged->verdict == OUTCOME_NONE && judged->reason[0] == '\0')
-		(void)snprintf(judged->reason, sizeof(judged->reason), "%.300s",
-			       answer.complaint);
-	return 0;
-}
-
-bool rig_target_is_absent(const struct rig *rig,
-			  const struct outcome_judged *judged)
-{
-	static const char *const verbs[] = {
-		"cannot open ", "cannot connect to ", "cannot use "};
-	const char *target = rig->settings->target;
-
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-		const size_t length = strlen(verbs[i]);
-
-		if (judged->verdict == OUTCOME_NONE &&
-		    strncmp(judged->reason, verbs[i], length) == 0 &&
-		    strncmp(judged->reason + length, target, strlen(target)) ==
-			    0)
-			return true;
-	}
-	return false;
-}
-
-bool rig_device_is_missing(const struct rig *rig,
-			   const struct outcome_judged *judged)
-{
-	static const int reasons[] = {ENOENT, ENXIO, ENODEV, ENOMEDIUM};
-	const size_t length = strlen(judged->reason);
-
-	if (!rig_target_is_absent(rig, judged) ||
-	    strncmp(rig->settings->target, "nbd", 3) == 0)
-		return false;
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
-		const char *why = strerror(reasons[i]);
-
-		if (length > strlen(why) &&
-		    strcmp(judged->reason + length - strlen(why), why) == 0)
-			return true;
-	}
-	return false;
 }
 
 int rig_hook(struct rig *rig, const char *name, const char *script,

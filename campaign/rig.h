@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rig - writer, verifier, relay and collector as commands.
+ * rig - relay, collector and hooks as commands, and where all programs are.
  *
  * Builds each command line from the settings, runs it and reads its answer. It
- * knows how to ask and decides nothing; cycle.h has the order of things.
+ * knows how to ask and decides nothing; cycle.h has the order of things, and
+ * beside.h what runs beside the drive.
  */
 #ifndef CAMPAIGN_RIG_H
 #define CAMPAIGN_RIG_H
@@ -13,10 +14,10 @@
 #include <stdint.h>
 
 #include "campaign/csettings.h"
-#include "campaign/outcome.h"
 
 struct err;
-struct command;
+struct cevidence_memory;
+struct command_line;
 struct rig;
 
 /* Finds the programs and starts the collector where it is ours. DIR is the
@@ -28,6 +29,7 @@ void rig_close(struct rig *rig);
 const struct csettings *rig_settings(const struct rig *rig);
 bool rig_is_stopped(const struct rig *rig);
 const volatile sig_atomic_t *rig_stop_flag(const struct rig *rig);
+struct cevidence_memory *rig_evidence_memory(struct rig *rig);
 
 /* Our own collector still runs, or runs again. */
 int rig_keep_collector(struct rig *rig, struct err *err);
@@ -45,34 +47,45 @@ int rig_read_power(struct rig *rig, enum rig_power *power, struct err *err);
 int rig_send_event(struct rig *rig, const char *event, const char *run,
 		   uint64_t cycle, struct err *err);
 
-struct rig_writing {
-	uint64_t cycle;
-	enum plan_arm arm;
-	const char *run; /* "": a fresh run */
-	uint64_t seed;   /* of a fresh run */
-};
-
-struct command *rig_start_writer(struct rig *rig,
-				 const struct rig_writing *writing,
-				 struct err *err);
-int rig_read_writer(struct rig *rig, uint64_t cycle,
-		    struct outcome_writer *writer, struct err *err);
-
-/* IS_SECOND: the look after a clean power cycle. */
-int rig_verify(struct rig *rig, uint64_t cycle, bool is_second, const char *run,
-	       struct outcome_judged *judged, struct err *err);
-
-/* JUDGED says no more than that the target could not be opened (yet). */
-bool rig_target_is_absent(const struct rig *rig,
-			  const struct outcome_judged *judged);
-
-/* And that for a reason which a drive that is there cannot give: no such
- * device. Permissions, locks and servers are the rig's own trouble (P9). */
-bool rig_device_is_missing(const struct rig *rig,
-			   const struct outcome_judged *judged);
+/* The same for a line of text, which is cut off where it is too long. */
+int rig_send_note(struct rig *rig, const char *run, const char *text,
+		  struct err *err);
 
 /* A shell command of the user; "" does nothing. */
 int rig_hook(struct rig *rig, const char *name, const char *script,
 	     struct err *err);
+
+enum rig_program {
+	RIG_WRITER,
+	RIG_VERIFIER,
+	RIG_RELAY,
+	RIG_COLLECTOR,
+	RIG_SMARTCTL,
+	RIG_NVME,
+	RIG_PROGRAMS,
+};
+
+/* A command line of PROGRAM, where it runs; used up by the next one. */
+struct command_line *rig_begin(struct rig *rig, enum rig_program program);
+
+/* The one that was begun last. */
+const struct command_line *rig_begun(const struct rig *rig);
+
+/* The same for WORDS on the host whose power is cut. */
+struct command_line *rig_begin_on_host(struct rig *rig, const char *words);
+
+/* The collector as the writer reaches it, and the log of RUN as it is read
+ * from here. */
+const char *rig_writers_collector(const struct rig *rig);
+void rig_log_path(const struct rig *rig, const char *run, char *path,
+		  size_t room);
+
+/* The file NAME in the campaign's folder. */
+void rig_path(const struct rig *rig, const char *name, char *path, size_t room);
+
+/* The file WHAT of CYCLE in the campaign's folder. */
+#define RIG_PATH_BYTES 1536
+void rig_cycle_path(const struct rig *rig, uint64_t cycle, const char *what,
+		    char *path, size_t room);
 
 #endif

@@ -4,10 +4,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "campaign/gates.h"
+
 static bool outcome_is_broken(const struct outcome *outcome)
 {
 	return outcome->judged.verdict == OUTCOME_BROKEN ||
 	       outcome->judged.verdict == OUTCOME_GONE;
+}
+
+static void count_proofs(struct tally *tally, const struct outcome *outcome)
+{
+	const unsigned int proofs = gates_proofs(outcome);
+
+	tally->gone += (proofs & GATES_PROOF_GONE) != 0;
+	tally->new_device += (proofs & GATES_PROOF_NEW_DEVICE) != 0;
+	tally->power_cycles += (proofs & GATES_PROOF_POWER_CYCLES) != 0;
+	tally->unsafe_shutdowns += (proofs & GATES_PROOF_UNSAFE_SHUTDOWNS) != 0;
+	tally->host += (proofs & GATES_PROOF_HOST) != 0;
+	tally->not_by_drive += (proofs & GATES_PROOFS_OF_DRIVE) == 0;
+}
+
+/* Whether the cycle counts or not. */
+static void count_health(struct tally *tally, const struct outcome *outcome)
+{
+	const struct outcome_evidence *evidence = &outcome->evidence;
+	char text[8];
+
+	counters_describe(&evidence->before, &evidence->after, true, text,
+			  sizeof(text));
+	tally->damaged += text[0] != '\0';
+	tally->unread += outcome_counters_are_lost(outcome);
 }
 
 void tally_init(struct tally *tally)
@@ -22,6 +48,7 @@ void tally_add(struct tally *tally, const struct outcome *outcome)
 					: &tally->test;
 
 	arm->cycles++;
+	count_health(tally, outcome);
 	if (outcome->void_reason[0] != '\0') {
 		tally->void_cycles++;
 		if (outcome_is_broken(outcome))
@@ -29,6 +56,7 @@ void tally_add(struct tally *tally, const struct outcome *outcome)
 		return;
 	}
 	arm->counted++;
+	count_proofs(tally, outcome);
 	if (outcome_is_broken(outcome))
 		arm->broken++;
 	if (outcome->judged.completed_lost > 0)
@@ -47,7 +75,8 @@ enum tally_verdict tally_judge(const struct tally *tally, bool is_complete)
 		return TALLY_NO_VERDICT;
 	if (tally->test.lossy + tally->control.lossy > 0)
 		return TALLY_PASS;
-	if (tally->control.counted > 0 && tally->void_cycles == 0)
+	if (tally->control.counted > 0 && tally->void_cycles == 0 &&
+	    tally->not_by_drive == 0)
 		return TALLY_PROTECTED;
 	return TALLY_INCONCLUSIVE;
 }

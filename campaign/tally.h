@@ -36,6 +36,11 @@ struct tally {
 	uint64_t void_cycles;
 	uint64_t void_broken; /* looked broken, but do not count */
 	uint64_t intact, newer, completed_lost, shadow_lost; /* counted */
+	/* Counted, by what proves the cut; one cut may have several proofs. */
+	uint64_t gone, new_device, power_cycles, unsafe_shutdowns, host;
+	uint64_t not_by_drive; /* counted, of which the drive shows nothing */
+	uint64_t damaged;      /* any cycle behind which damage counters rose */
+	uint64_t unread;       /* any whose counters could not be read again */
 };
 
 void tally_init(struct tally *tally);

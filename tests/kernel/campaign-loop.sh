@@ -75,6 +75,8 @@ check_drive() { # FAULT STATUS WORD
 	expect_status "$2"
 	expect_out "^$3: "
 	expect_equal "void cycles" "$(json "$dir/summary.json" .void_cycles)" 0
+	expect_equal "cuts that left another device" \
+		"$(json "$dir/summary.json" .proven_by.new_device)" 5
 	"$TMP/detach" || fail "cannot detach the drive"
 	drive_stop
 }

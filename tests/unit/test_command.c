@@ -73,6 +73,24 @@ static void status_output_and_complaint_are_told(void **state)
 	assert_string_equal(run.complaint, "x: why");
 }
 
+static void a_file_is_the_input_and_nothing_else_is(void **state)
+{
+	struct command_files files = {.in_path = "/proc/sys/kernel/ostype"};
+	struct command_run run = {.files = &files, .timeout_ms = 10000};
+	struct err err;
+
+	(void)state;
+	shell("cat");
+	assert_int_equal(command_run(&line, &run, &err), 0);
+	assert_string_equal(run.out, "Linux\n");
+	files.in_path = NULL;
+	assert_int_equal(command_run(&line, &run, &err), 0);
+	assert_string_equal(run.out, "");
+	files.in_path = "/nonexistent/file";
+	assert_int_equal(command_run(&line, &run, &err), -1);
+	assert_non_null(strstr(err.text, "/nonexistent/file"));
+}
+
 static void a_program_that_is_missing_is_said(void **state)
 {
 	struct command_run run = {.timeout_ms = 10000};
@@ -164,6 +182,7 @@ int main(void)
 		cmocka_unit_test(a_prefix_is_split_and_words_are_not),
 		cmocka_unit_test(too_many_words_are_refused),
 		cmocka_unit_test(status_output_and_complaint_are_told),
+		cmocka_unit_test(a_file_is_the_input_and_nothing_else_is),
 		cmocka_unit_test(a_program_that_is_missing_is_said),
 		cmocka_unit_test(lines_come_one_by_one),
 		cmocka_unit_test(a_talker_is_drained),

@@ -47,6 +47,52 @@ static void defaults_are_as_documented(void **state)
 	assert_int_equal(settings.gone_timeout_ms, 30000);
 	assert_int_equal(settings.off_min_ms, 5000);
 	assert_int_equal(settings.off_max_ms, 5000);
+	assert_int_equal(settings.counters_kind, CSETTINGS_COUNTERS_AUTO);
+	assert_string_equal(settings.counters_device, "/dev/x");
+	assert_string_equal(settings.smartctl, "smartctl");
+	assert_string_equal(settings.nvme, "nvme");
+	assert_false(csettings_cuts_host(&settings));
+	assert_int_equal(settings.boot_timeout_ms, 300000);
+	assert_int_equal(settings.boot_tries, 2);
+}
+
+static void every_key_of_a_host_is_taken(void **state)
+{
+	(void)state;
+	accept(LEAST "[collector]\nlisten = :7411\nadvertise = keeper:7411\n"
+		     "key = k\n[host]\nvia = ssh root@dut\nkey = /root/k\n"
+		     "ready = test -b /dev/x\nboot_timeout = 90s\n"
+		     "boot_tries = 3\n[commands]\nsmartctl = s\nnvme = n\n");
+	assert_true(csettings_cuts_host(&settings));
+	assert_string_equal(settings.via, "ssh root@dut");
+	assert_string_equal(settings.listen, ":7411");
+	assert_string_equal(settings.advertise, "keeper:7411");
+	assert_string_equal(settings.host_key, "/root/k");
+	assert_string_equal(settings.ready, "test -b /dev/x");
+	assert_int_equal(settings.boot_timeout_ms, 90000);
+	assert_int_equal(settings.boot_tries, 3);
+	assert_string_equal(settings.smartctl, "s");
+	assert_string_equal(settings.nvme, "n");
+	/* Its writer must reach a collector; ours, or another one. */
+	refuse(LEAST "[host]\nvia = ssh dut\n", "listen: is missing");
+	accept(LEAST "[host]\nvia = v\n[collector]\nconnect = c:1\ndir = /x\n");
+	refuse(LEAST "[host]\nready = true\n", "via: is missing");
+	refuse(LEAST "[host]\nvia = v\nboot_tries = 0\n", "boot_tries");
+	refuse(LEAST "[collector]\nkey = k\n", "key: neither connect");
+	refuse(LEAST "[collector]\nconnect = c:1\ndir = /x\nlisten = :1\n",
+	       "listen: connect is given too");
+}
+
+static void the_source_of_counters_is_one_that_exists(void **state)
+{
+	(void)state;
+	accept("[campaign]\ncycles = 1\n[power]\noutlet = x\n[drive]\n"
+	       "target = nbd://x\ncounters = nvme\ncounters_device = /dev/y\n");
+	assert_int_equal(settings.counters_kind, CSETTINGS_COUNTERS_NVME);
+	assert_string_equal(settings.counters_device, "/dev/y");
+	refuse("[campaign]\ncycles = 1\n[power]\noutlet = x\n[drive]\n"
+	       "target = x\ncounters = smart\n",
+	       "counters: smart is none of auto");
 }
 
 static void every_key_is_taken(void **state)
@@ -169,6 +215,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_as_documented),
 		cmocka_unit_test(every_key_is_taken),
+		cmocka_unit_test(every_key_of_a_host_is_taken),
+		cmocka_unit_test(the_source_of_counters_is_one_that_exists),
 		cmocka_unit_test(strange_names_are_refused_by_line),
 		cmocka_unit_test(missing_keys_are_named),
 		cmocka_unit_test(bad_values_are_refused_by_line_and_name),

@@ -144,6 +144,143 @@ static void p9_trouble_voids_even_a_conviction(void **state)
 	assert_void(&outcome, "hook after_on");
 }
 
+static void keep(struct outcome *outcome, enum counters_kind kind,
+		 uint64_t before, uint64_t after)
+{
+	outcome->evidence.before.has[kind] = true;
+	outcome->evidence.before.values[kind] = before;
+	outcome->evidence.after.has[kind] = true;
+	outcome->evidence.after.values[kind] = after;
+}
+
+static void p9_a_counter_that_stands_denies_the_cut(void **state)
+{
+	struct outcome outcome = good_cycle(PLAN_ARM_TEST);
+
+	(void)state;
+	keep(&outcome, COUNTERS_POWER_CYCLES, 12, 12);
+	assert_void(&outcome, "power was never gone (power cycles 12 -> 12)");
+	keep(&outcome, COUNTERS_POWER_CYCLES, 12, 11);
+	assert_void(&outcome, "power was never gone");
+	/* Not even a conviction stands against it. */
+	outcome.judged.verdict = OUTCOME_BROKEN;
+	assert_void(&outcome, "power was never gone");
+	keep(&outcome, COUNTERS_POWER_CYCLES, 12, 13);
+	assert_true(counts(&outcome, GATES_SYNC_FLUSH));
+}
+
+static void p9_a_drive_that_was_shut_down_was_not_cut(void **state)
+{
+	struct outcome outcome = good_cycle(PLAN_ARM_TEST);
+
+	(void)state;
+	keep(&outcome, COUNTERS_POWER_CYCLES, 12, 13);
+	keep(&outcome, COUNTERS_UNSAFE_SHUTDOWNS, 4, 4);
+	assert_void(&outcome, "no unsafe shutdown");
+	keep(&outcome, COUNTERS_UNSAFE_SHUTDOWNS, 4, 5);
+	assert_true(counts(&outcome, GATES_SYNC_FLUSH));
+}
+
+static void a_counter_that_is_not_kept_says_nothing(void **state)
+{
+	struct outcome outcome = good_cycle(PLAN_ARM_TEST);
+
+	(void)state;
+	keep(&outcome, COUNTERS_POWER_CYCLES, 0, 0);
+	keep(&outcome, COUNTERS_UNSAFE_SHUTDOWNS, 0, 0);
+	assert_true(counts(&outcome, GATES_SYNC_FLUSH));
+	assert_int_equal(gates_proofs(&outcome), GATES_PROOF_GONE);
+	/* Read before the cut, and not behind it. */
+	outcome = good_cycle(PLAN_ARM_TEST);
+	outcome.evidence.before.has[COUNTERS_POWER_CYCLES] = true;
+	outcome.evidence.before.values[COUNTERS_POWER_CYCLES] = 12;
+	assert_true(counts(&outcome, GATES_SYNC_FLUSH));
+	assert_true(outcome_counters_are_lost(&outcome));
+}
+
+static void a_counter_that_rose_proves_the_cut(void **state)
+{
+	struct outcome outcome = good_cycle(PLAN_ARM_TEST);
+
+	(void)state;
+	outcome.writer.saw_gone = false;
+	assert_void(&outcome, "the cut is not proven");
+	keep(&outcome, COUNTERS_POWER_CYCLES, 0, 1);
+	assert_true(counts(&outcome, GATES_SYNC_FLUSH));
+	assert_int_equal(gates_proofs(&outcome), GATES_PROOF_POWER_CYCLES);
+	outcome = good_cycle(PLAN_ARM_TEST);
+	outcome.writer.saw_gone = false;
+	outcome.evidence.diskseq_before = 7;
+	assert_void(&outcome, "the cut is not proven");
+	outcome.evidence.diskseq_after = 7;
+	assert_void(&outcome, "the cut is not proven");
+	outcome.evidence.diskseq_after = 8;
+	assert_true(counts(&outcome, GATES_SYNC_FLUSH));
+	assert_int_equal(gates_proofs(&outcome), GATES_PROOF_NEW_DEVICE);
+}
+
+static void p9_another_cache_is_another_test(void **state)
+{
+	struct outcome outcome = good_cycle(PLAN_ARM_TEST);
+	struct outcome_evidence *evidence = &outcome.evidence;
+
+	(void)state;
+	(void)snprintf(evidence->cache_before, sizeof(evidence->cache_before),
+		       "write back");
+	assert_true(counts(&outcome, GATES_SYNC_FLUSH));
+	(void)snprintf(evidence->cache_after, sizeof(evidence->cache_after),
+		       "write through");
+	assert_void(&outcome, "another one than before the cut");
+}
+
+/* A host and its writer died: no account, the log speaks. */
+static struct outcome good_host(enum plan_arm arm)
+{
+	struct outcome outcome = good_cycle(arm);
+
+	memset(&outcome.writer, 0, sizeof(outcome.writer));
+	outcome.was_loaded = false;
+	outcome.host.is_cut_too = true;
+	outcome.host.was_writing = true;
+	outcome.host.fell_silent = true;
+	outcome.host.has_booted = true;
+	return outcome;
+}
+
+static void p11_a_host_must_be_seen_to_have_died(void **state)
+{
+	struct outcome outcome = good_host(PLAN_ARM_TEST);
+
+	(void)state;
+	assert_true(counts(&outcome, GATES_SYNC_FLUSH));
+	assert_true(counts(&outcome, GATES_SYNC_FUA));
+	assert_int_equal(gates_proofs(&outcome), GATES_PROOF_HOST);
+	assert_int_equal(gates_proofs(&outcome) & GATES_PROOFS_OF_DRIVE, 0);
+	outcome.host.has_booted = false;
+	assert_void(&outcome, "nothing shows that the host lost its power");
+	outcome = good_host(PLAN_ARM_TEST);
+	outcome.host.fell_silent = false;
+	assert_void(&outcome, "acknowledgements went on");
+	outcome = good_host(PLAN_ARM_CONTROL);
+	outcome.host.was_writing = false;
+	assert_void(&outcome, "stopped growing before");
+	outcome = good_host(PLAN_ARM_CONTROL);
+	outcome.was_cut = false;
+	assert_void(&outcome, "not cut");
+}
+
+static void p9_a_host_whose_writer_promised_nothing_is_no_test(void **state)
+{
+	struct outcome outcome = good_host(PLAN_ARM_TEST);
+
+	(void)state;
+	outcome.judged.has_promise = false;
+	assert_void(&outcome, "promised before the cut was asked");
+	outcome = good_host(PLAN_ARM_TEST);
+	keep(&outcome, COUNTERS_POWER_CYCLES, 5, 5);
+	assert_void(&outcome, "power was never gone");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -155,6 +292,14 @@ int main(void)
 		cmocka_unit_test(p9_a_drive_that_stayed_was_not_cut),
 		cmocka_unit_test(p9_no_verdict_counts_for_nothing),
 		cmocka_unit_test(p9_trouble_voids_even_a_conviction),
+		cmocka_unit_test(p9_a_counter_that_stands_denies_the_cut),
+		cmocka_unit_test(p9_a_drive_that_was_shut_down_was_not_cut),
+		cmocka_unit_test(a_counter_that_is_not_kept_says_nothing),
+		cmocka_unit_test(a_counter_that_rose_proves_the_cut),
+		cmocka_unit_test(p9_another_cache_is_another_test),
+		cmocka_unit_test(p11_a_host_must_be_seen_to_have_died),
+		cmocka_unit_test(
+			p9_a_host_whose_writer_promised_nothing_is_no_test),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,6 +23,7 @@ static void add(enum plan_arm arm, enum fate fate)
 	struct outcome outcome = {.cycle = 1, .arm = arm};
 
 	outcome.judged.verdict = OUTCOME_KEPT;
+	outcome.writer.is_known = outcome.writer.saw_gone = true;
 	if (fate == BROKEN || fate == VOID_BROKEN)
 		outcome.judged.verdict = OUTCOME_BROKEN;
 	if (fate == GONE)
@@ -94,6 +95,32 @@ static void kept_everywhere_is_no_pass(void **state)
 	assert_verdict(TALLY_INCONCLUSIVE, 3);
 }
 
+/* The host's end says nothing of a drive with a supply of its own. */
+static void protected_needs_each_cut_proven_by_the_drive(void **state)
+{
+	struct outcome outcome = {.cycle = 1, .arm = PLAN_ARM_TEST};
+
+	(void)state;
+	add(PLAN_ARM_CONTROL, KEPT);
+	outcome.judged.verdict = OUTCOME_KEPT;
+	outcome.host.is_cut_too = true;
+	outcome.host.fell_silent = outcome.host.has_booted = true;
+	tally_add(&tally, &outcome);
+	assert_int_equal(tally.host, 1);
+	assert_int_equal(tally.gone, 1);
+	assert_int_equal(tally.not_by_drive, 1);
+	assert_verdict(TALLY_INCONCLUSIVE, 3);
+	fresh(state);
+	add(PLAN_ARM_CONTROL, KEPT);
+	outcome.evidence.before.has[COUNTERS_UNSAFE_SHUTDOWNS] = true;
+	outcome.evidence.after.has[COUNTERS_UNSAFE_SHUTDOWNS] = true;
+	outcome.evidence.after.values[COUNTERS_UNSAFE_SHUTDOWNS] = 1;
+	tally_add(&tally, &outcome);
+	assert_int_equal(tally.unsafe_shutdowns, 1);
+	assert_int_equal(tally.not_by_drive, 0);
+	assert_verdict(TALLY_PROTECTED, 3);
+}
+
 static void p9_a_void_conviction_takes_the_acquittal_away(void **state)
 {
 	(void)state;
@@ -129,6 +156,8 @@ int main(void)
 			p6_broken_in_the_control_arm_convicts_too, fresh),
 		cmocka_unit_test_setup(a_drive_that_is_gone_convicts, fresh),
 		cmocka_unit_test_setup(kept_everywhere_is_no_pass, fresh),
+		cmocka_unit_test_setup(
+			protected_needs_each_cut_proven_by_the_drive, fresh),
 		cmocka_unit_test_setup(
 			p9_a_void_conviction_takes_the_acquittal_away, fresh),
 		cmocka_unit_test_setup(p9_trouble_never_acquits, fresh),
