@@ -11,6 +11,10 @@ build="gcc libc6-dev pkg-config libaio-dev libssl-dev libserialport-dev
 check="python3 python3-cryptography jq libnbd-bin socat procps e2fsprogs fdisk"
 root="python3 fuse3 e2fsprogs xfsprogs btrfs-progs mount util-linux kmod udev
  qemu-utils qemu-system-common eatmydata nbd-client dmsetup"
+# qemu-system-x86 and what makes its guest; other packages for the guest are
+# unpacked, not installed, see tests/vm/build.
+vm="python3 qemu-system-x86 seabios busybox-static cpio kmod udev util-linux
+ binutils apt dmsetup e2fsprogs fdisk"
 tidy="clang-format-14 mandoc git"
 oracle="python3 python3-cryptography"
 clang="clang libclang-rt-14-dev"
@@ -23,6 +27,7 @@ for group; do
 	build) wanted+=" $build" ;;
 	check) wanted+=" $check" ;;
 	root) wanted+=" $root" ;;
+	vm) wanted+=" $vm" ;;
 	tidy) wanted+=" $tidy" ;;
 	clang) wanted+=" $clang" ;;
 	oracle) wanted+=" $oracle" ;;

@@ -53,7 +53,7 @@ def field_of(path, name):
                 if line.startswith(name):
                     return line.partition(":")[2].strip()
     except OSError:
-        shutil.rmtree(memory, ignore_errors=True)
+        pass
     return "unknown"
 
 

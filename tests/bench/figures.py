@@ -270,14 +270,14 @@ def all_figures(rig, is_full):
     for name, function in (
             ("writer and fio", beside_fio), ("writer and bare", beside_bare),
             ("acks over TLS", over_tls), ("verifier and dd", beside_dd),
-            ("log", log_size), ("collector", at_collector)):
+            ("log", log_size), ("collector", at_collector),
+            ("memory", lambda rig, notes: memory(
+                rig, FULL_BYTES if is_full else HUGE_BYTES))):
         tell("figures: " + name)
         try:
             figures += function(rig, notes)
         except Trouble as trouble:
             notes.append("%s: %s" % (name, trouble))
-    tell("figures: memory")
-    figures += memory(rig, FULL_BYTES if is_full else HUGE_BYTES)
     return figures, notes
 
 
