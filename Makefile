@@ -35,10 +35,11 @@ CFLAGS ?= -O2 -g
 override CFLAGS += -std=c17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -MMD -MP \
           -fPIC -pthread $(WARN) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 
-# A writer for a rescue image is built with NBD=no SERIAL=no.
+# A writer for a rescue image is built with NBD=no SERIAL=no UDEV=no.
 pkg     = $(shell pkg-config --exists $(1) 2>/dev/null && echo yes)
 NBD    ?= $(call pkg,libnbd)
 SERIAL ?= $(call pkg,libserialport)
+UDEV   ?= $(call pkg,libudev)
 ifeq ($(NBD),yes)
 override CFLAGS += -DHAVE_LIBNBD
 LIB_NBD := -lnbd
@@ -48,15 +49,20 @@ override CFLAGS += -DHAVE_LIBSERIALPORT
 LIB_SERIAL := -lserialport
 endif
 
+ifeq ($(UDEV),yes)
+override CFLAGS += -DHAVE_LIBUDEV
+LIB_UDEV := -ludev
+endif
+
 LIBS_common    := -lcrypto
-LIBS_target    := -laio -lblkid $(LIB_NBD)
+LIBS_target    := -laio -lblkid $(LIB_NBD) $(LIB_UDEV)
 LIBS_net       := -lssl -lcrypto
 LIBS_writer    := $(LIBS_target) $(LIBS_net) -ljansson
 LIBS_collector := $(LIBS_net)
 LIBS_agent     := $(LIBS_net)
 LIBS_verifier  := $(LIBS_target) -ljansson
 LIBS_relay     := $(LIB_SERIAL)
-LIBS_campaign  := -linih -ljansson -lm
+LIBS_campaign  := -linih -ljansson -lm $(LIB_UDEV)
 LIBS_simdrive  :=
 
 COMMON_FOLDERS ?= $(wildcard common/*)

@@ -4,18 +4,19 @@
 #include "campaign/beside.h"
 #include "campaign/chost.h"
 #include "campaign/cpower.h"
+#include "campaign/creturn.h"
 #include "campaign/rig.h"
 #include "common/base/clock.h"
 #include "common/base/err.h"
 
-#define AGAIN_PAUSE_MS 50
-#define AGAIN_ASK_MS   15000
+#define AGAIN_ASK_MS 15000
 
-int again_verify(struct rig *rig, const struct outcome *outcome, bool is_second,
-		 struct again_answer *answer, struct err *err)
+static int verify_until(struct rig *rig, const struct outcome *outcome,
+			bool is_second, struct again_answer *answer,
+			struct creturn *wait, struct err *err)
 {
 	const uint64_t deadline_ns =
-		clock_monotonic_ns() +
+		wait->begun_ns +
 		rig_settings(rig)->return_timeout_ms * CLOCK_NS_PER_MS;
 
 	for (;;) {
@@ -26,12 +27,24 @@ int again_verify(struct rig *rig, const struct outcome *outcome, bool is_second,
 		if (!beside_target_is_absent(rig, &answer->judged) ||
 		    clock_until_ms(deadline_ns) == 0)
 			return 0;
-		cpower_sleep_until(rig,
-				   clock_monotonic_ns() +
-					   AGAIN_PAUSE_MS * CLOCK_NS_PER_MS);
+		creturn_pause(wait);
 		if (rig_is_stopped(rig))
 			return err_set(err, "interrupted by a signal");
 	}
+}
+
+int again_verify(struct rig *rig, const struct outcome *outcome, bool is_second,
+		 struct again_answer *answer, struct err *err)
+{
+	struct creturn wait;
+	int rc;
+
+	creturn_begin(&wait, rig);
+	rc = verify_until(rig, outcome, is_second, answer, &wait, err);
+	if (!creturn_tell(&wait, answer->rescan, sizeof(answer->rescan)))
+		answer->rescan[0] = '\0';
+	creturn_end(&wait);
+	return rc;
 }
 
 static enum outcome_second compare(const struct rig *rig,

@@ -17,6 +17,7 @@ struct rig;
 struct again_answer {
 	struct outcome_judged judged;
 	uint64_t opened_ns; /* monotonic, when the last try began */
+	char rescan[256];   /* what was done to find it; "" */
 };
 
 /*

@@ -13,7 +13,8 @@
 
 #define BESIDE_VERIFY_MS  (48ULL * 3600 * 1000)
 #define BESIDE_BOUNDS_MS  (3600ULL * 1000)
-#define BESIDE_TRIES      4   /* to ask a host whose connection is lost */
+#define BESIDE_TRIES      4 /* to ask a host whose connection is lost */
+#define BESIDE_OTHER      "wrong drive: "
 #define BESIDE_CONNECTION 255 /* what ssh ends with where it has none */
 
 static void add_text(struct command_line *line, const char *option,
@@ -274,6 +275,10 @@ bool beside_target_is_absent(const struct rig *rig,
 		"cannot open ", "cannot connect to ", "cannot use "};
 	const char *target = rig_settings(rig)->target;
 
+	/* P10: its old name is another drive's, and it is nowhere else yet. */
+	if (judged->verdict == OUTCOME_NONE &&
+	    strncmp(judged->reason, BESIDE_OTHER, strlen(BESIDE_OTHER)) == 0)
+		return true;
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
 		const size_t length = strlen(verbs[i]);
 
@@ -303,6 +308,13 @@ bool beside_device_is_missing(const struct rig *rig,
 			return true;
 	}
 	return false;
+}
+
+bool beside_target_has_shrunk(const struct outcome_judged *judged)
+{
+	return judged->verdict == OUTCOME_NONE &&
+	       strncmp(judged->reason, "the region of run ", 18) == 0 &&
+	       strstr(judged->reason, " has shrunk to ") != NULL;
 }
 
 bool beside_is_connection_lost(int status)

@@ -44,8 +44,12 @@ int beside_verify(struct rig *rig, const struct outcome *outcome,
 bool beside_target_is_absent(const struct rig *rig,
 			     const struct outcome_judged *judged);
 
-/* And that for a reason which a drive that is there cannot give: no such
- * device. Permissions, locks and servers are the rig's own trouble (P9). */
+/* The drive is there, but not the whole of the region. */
+bool beside_target_has_shrunk(const struct outcome_judged *judged);
+
+/* Absent, and that for a reason which a drive that is there cannot give: no
+ * such device. Permissions, locks and servers are the rig's own trouble (P9).
+ */
 bool beside_device_is_missing(const struct rig *rig,
 			      const struct outcome_judged *judged);
 

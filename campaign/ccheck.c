@@ -14,6 +14,7 @@ void ccheck_defaults(struct csettings *settings)
 	memset(settings, 0, sizeof(*settings));
 	settings->bound = 0.01;
 	settings->fill = true;
+	settings->rescan = true;
 	settings->off_time_ms = 5000;
 	settings->return_timeout_ms = 60000;
 	settings->gone_timeout_ms = 30000;

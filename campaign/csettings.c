@@ -60,6 +60,7 @@ static const struct csettings_row csettings_rows[] = {
 	{"drive", "counters", CSETTINGS_TEXT, false, AT(counters), 0, 0, 0},
 	{"drive", "counters_device", CSETTINGS_TEXT, false, AT(counters_device),
 	 0, 0, 0},
+	{"drive", "rescan", CSETTINGS_YES_NO, false, AT(rescan), 0, 0, 0},
 	{"workload", "block_size", CSETTINGS_SIZE, false, AT(block_bytes), 0,
 	 RUN_BLOCK_BYTES_MIN, RUN_BLOCK_BYTES_MAX},
 	{"workload", "pattern", CSETTINGS_TEXT, false, AT(pattern), 0, 0, 0},

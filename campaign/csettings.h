@@ -44,6 +44,7 @@ struct csettings {
 	char counters[CSETTINGS_TEXT_BYTES];
 	enum csettings_counters counters_kind;
 	char counters_device[CSETTINGS_TEXT_BYTES]; /* the target, as default */
+	bool rescan; /* buses, where the drive is missing */
 	/* [workload] */
 	uint64_t block_bytes, queue_depth, streams; /* 0: not given */
 	char pattern[CSETTINGS_TEXT_BYTES];         /* "": not given */

@@ -38,6 +38,33 @@ static enum cycle_state judge_absence(struct cycle *cycle)
 	return CYCLE_DONE;
 }
 
+/* P9: a limit set by somebody, a bridge or a volume can be the cause; but no
+ * cycle on what is left would tell anything of this drive. */
+static enum cycle_state judge_shrunk(struct cycle *cycle)
+{
+	struct err err;
+
+	(void)err_set(&err, "the drive came back smaller: %.300s",
+		      cycle->outcome->judged.reason);
+	cyclestate_stop(cycle, err.text);
+	return CYCLE_DONE;
+}
+
+static void note_rescan(struct cycle *cycle, const char *text)
+{
+	struct err err;
+
+	if (journal_write(cycle->order->journal, "rescan",
+			  json_pack("{s:I, s:s}", "cycle",
+				    (json_int_t)cycle->order->number, "text",
+				    text),
+			  &err) == -1)
+		cyclestate_stop(cycle, err.text);
+	if (rig_send_note(cycle->order->rig, cycle->outcome->run, text, &err) ==
+	    -1)
+		(void)cyclestate_note(cycle, "rescan not on record", NULL, 0);
+}
+
 /* For the log: what the drive said of itself before and after. */
 static void note_counters(struct cycle *cycle)
 {
@@ -75,8 +102,12 @@ enum cycle_state cycleverdict_judge(struct cycle *cycle)
 		return CYCLE_DONE;
 	}
 	*judged = answer.judged;
+	if (answer.rescan[0] != '\0')
+		note_rescan(cycle, answer.rescan);
 	if (beside_target_is_absent(rig, judged))
 		return judge_absence(cycle);
+	if (beside_target_has_shrunk(judged))
+		return judge_shrunk(cycle);
 	outcome->ready_ms = (answer.opened_ns - cycle->on_ns) / CLOCK_NS_PER_MS;
 	outcome->judged_ms = cyclestate_ms_since(cycle->on_ns);
 	cevidence_after(rig, outcome);

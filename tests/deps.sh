@@ -7,7 +7,7 @@
 set -u
 build="gcc libc6-dev pkg-config libaio-dev libssl-dev libserialport-dev
  libcmocka-dev libnbd-dev nbdkit nbdkit-plugin-dev libblkid-dev
- libjansson-dev libinih-dev"
+ libjansson-dev libinih-dev libudev-dev"
 check="python3 python3-cryptography jq libnbd-bin socat procps e2fsprogs fdisk"
 root="python3 fuse3 e2fsprogs xfsprogs btrfs-progs mount util-linux kmod udev
  qemu-utils qemu-system-common eatmydata nbd-client dmsetup"

@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/err.h"
 #include "common/base/options.h"
+#include "verifier/leash.h"
 #include "verifier/scan.h"
 #include "verifier/verify.h"
 #include "verifier/vjson.h"
@@ -174,13 +176,70 @@ static int tell(const struct arguments *arguments, const struct result *result)
 	return result->status;
 }
 
+/* What waits in the kernel for a block device waits without end; NBD does not,
+ * and a file waits for its file system. */
+static bool needs_leash(const char *target)
+{
+	struct stat status;
+
+	if (strstr(target, "://") != NULL)
+		return false;
+	return stat(target, &status) == -1 || !S_ISREG(status.st_mode);
+}
+
+static int verify(const struct arguments *arguments, struct leash *leash,
+		  struct result *result)
+{
+	const struct verify_options options = {
+		.target = arguments->target,
+		.acklog = arguments->acklog,
+		.offset_bytes = arguments->offset_bytes,
+		.threads = (unsigned int)arguments->threads,
+		.timeout_ms = (unsigned int)arguments->timeout_ms,
+		.note = print_note,
+		.leash = leash,
+	};
+	struct err err;
+	int status;
+
+	if (verify_run(&options, result, &err) < 0)
+		no_verdict(result, &err);
+	status = tell(arguments, result);
+	if (leash != NULL)
+		leash_tell(leash, status);
+	/* A drive that still owes answers must not hold the verdict back. */
+	if (result->is_stuck)
+		_exit(status);
+	return status;
+}
+
+/* In a process that can be left behind. */
+static int verify_on_leash(const struct arguments *arguments,
+			   struct result *result)
+{
+	const uint64_t limit_ms =
+		LEASH_PATIENCE * arguments->timeout_ms + LEASH_LEAST_MS;
+	struct err err;
+	struct leash *leash = leash_start(&err);
+	int status = -1;
+
+	if (leash != NULL && leash_is_child(leash))
+		status = verify(arguments, leash, result);
+	else if (leash != NULL)
+		status = leash_follow(leash, limit_ms, &err);
+	if (status == -1) {
+		no_verdict(result, &err);
+		status = tell(arguments, result);
+	}
+	leash_free(leash);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments arguments = {.timeout_ms = READ_TIMEOUT_MS,
 				      .threads = default_threads()};
-	struct verify_options options;
 	struct result *result;
-	struct err err;
 	int status = parse(argc, argv, &arguments);
 
 	if (status >= 0)
@@ -190,20 +249,12 @@ int main(int argc, char **argv)
 		fprintf(stderr, "plugpull-verifier: out of memory\n");
 		return CONCLUDE_NONE;
 	}
-	options = (struct verify_options){
-		.target = arguments.target,
-		.acklog = arguments.acklog,
-		.offset_bytes = arguments.offset_bytes,
-		.threads = (unsigned int)arguments.threads,
-		.timeout_ms = (unsigned int)arguments.timeout_ms,
-		.note = print_note,
-	};
-	if (verify_run(&options, result, &err) < 0)
-		no_verdict(result, &err);
-	status = tell(&arguments, result);
-	/* A drive that still owes answers must not hold the verdict back. */
-	if (result->is_stuck)
-		_exit(status);
+	result->target_name = arguments.target;
+	result->has_log = arguments.acklog != NULL;
+	if (needs_leash(arguments.target))
+		status = verify_on_leash(&arguments, result);
+	else
+		status = verify(&arguments, NULL, result);
 	free(result);
 	return status;
 }

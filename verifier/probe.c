@@ -10,6 +10,7 @@
 #include "common/format/record.h"
 #include "common/target/target.h"
 #include "verifier/evidence.h"
+#include "verifier/leash.h"
 #include "verifier/reader.h"
 #include "verifier/seen.h"
 
@@ -26,7 +27,8 @@ struct probe {
 	struct record *found;
 	struct seen_answer *answers[PROBE_DEPTH]; /* by tag; NULL: answered */
 	unsigned int queued, in_flight;
-	bool has_trouble; /* any */
+	uint64_t queued_bytes; /* where the last one begins */
+	bool has_trouble;      /* any */
 	uint64_t misses, left;
 };
 
@@ -105,8 +107,11 @@ static bool finish(struct probe *probe)
 {
 	uint64_t deadline_ns = clock_monotonic_ns() +
 			       probe->reader->timeout_ms * CLOCK_NS_PER_MS;
+	unsigned int mark = leash_begin(probe->reader->leash, LEASH_SUBMIT,
+					probe->queued_bytes);
 	int count = target_queue_submit(probe->queue), i;
 
+	leash_end(probe->reader->leash, mark);
 	while (count >= 0 && probe->in_flight > 0) {
 		struct target_completion completions[PROBE_DEPTH];
 
@@ -149,6 +154,7 @@ static bool probe_stream(struct probe *probe, uint16_t stream)
 		if (answer == NULL)
 			continue; /* no answer is asked for twice */
 		probe->answers[tag] = answer;
+		probe->queued_bytes = run_slot_offset(run, slot);
 		target_queue_read(probe->queue, tag, buffer_of(probe, tag),
 				  probe->reader->block_bytes,
 				  run_slot_offset(run, slot));

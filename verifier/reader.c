@@ -9,6 +9,7 @@
 #include "common/base/err.h"
 #include "common/target/target.h"
 #include "verifier/changes.h"
+#include "verifier/leash.h"
 
 void reader_init(struct reader *reader, struct target *target,
 		 uint32_t block_bytes, unsigned int timeout_ms)
@@ -21,6 +22,7 @@ void reader_init(struct reader *reader, struct target *target,
 	atomic_init(&reader->rig_error, 0);
 	atomic_init(&reader->read_bytes, 0);
 	reader->changes = NULL;
+	reader->leash = NULL;
 	reader->is_second = false;
 	atomic_init(&reader->suspects, 0);
 }
@@ -222,16 +224,19 @@ static int read_piece(struct reader *reader, const struct reader_range *range)
 {
 	struct err err;
 	void *piece = target_buffer_new(range->length, &err);
+	unsigned int mark;
 	int result;
 
 	if (piece == NULL)
 		return ENOMEM;
+	mark = leash_begin(reader->leash, LEASH_READ, range->offset_bytes);
 	if (target_info(reader->target)->is_nbd)
 		result = read_nbd(reader, piece, range);
 	else
 		result = target_read_once(reader->target, piece, range->length,
 					  range->offset_bytes,
 					  (int)timeout_of(reader));
+	leash_end(reader->leash, mark);
 	if (result == -ETIMEDOUT) {
 		atomic_fetch_add(&reader->hung, 1);
 		target_buffer_abandon(piece);

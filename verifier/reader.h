@@ -29,6 +29,7 @@
 #include "verifier/judge.h"
 
 struct changes;
+struct leash;
 struct target;
 
 #define READER_HUNG_MAX     16
@@ -44,6 +45,7 @@ struct reader {
 	atomic_int rig_error;    /* errno of the rig's trouble; 0: none */
 	atomic_uint_fast64_t read_bytes;
 	struct changes *changes; /* where trouble went away; NULL: not told */
+	struct leash *leash;     /* on which calls are marked; NULL */
 	bool is_second;          /* question */
 	atomic_uint suspects;    /* offered, kept or not */
 	uint64_t suspect_at[READER_SUSPECTS_MAX]; /* byte addresses */

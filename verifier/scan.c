@@ -10,6 +10,7 @@
 #include "common/base/err.h"
 #include "common/format/ledger.h"
 #include "common/target/target.h"
+#include "verifier/leash.h"
 #include "verifier/weigher.h"
 
 struct flight {
@@ -26,6 +27,7 @@ struct worker {
 	struct target_queue *queue;
 	struct weigher weigher;
 	struct flight flights[SCAN_FLIGHTS_MAX];
+	uint64_t queued_bytes;  /* where the last read begins */
 	unsigned int busy;      /* flights */
 	unsigned int abandoned; /* reads the drive never answered */
 	bool is_started, has_failed;
@@ -182,6 +184,7 @@ static bool queue_next(struct worker *worker)
 	range = range_of(worker, flight);
 	flight->is_busy = true;
 	flight->waited_ns = 0;
+	worker->queued_bytes = range.offset_bytes;
 	worker->busy++;
 	target_queue_read(worker->queue,
 			  (uint64_t)flight->serial << 8 |
@@ -232,6 +235,18 @@ static void rig_failed(struct worker *worker, int error)
 	atomic_store(&worker->scan->reader->rig_error, error);
 }
 
+/* What queue_next() has queued, if anything. */
+static int submit(struct worker *worker)
+{
+	struct leash *leash = worker->scan->reader->leash;
+	unsigned int mark =
+		leash_begin(leash, LEASH_SUBMIT, worker->queued_bytes);
+	int result = target_queue_submit(worker->queue);
+
+	leash_end(leash, mark);
+	return result;
+}
+
 /*
  * As long as reads are to be queued nobody waits. So a drive that is faster
  * than the judge, memory above all, is read one chunk after the other, and each
@@ -249,7 +264,7 @@ static void *work(void *argument)
 
 		if (worker->busy == 0)
 			break;
-		count = target_queue_submit(worker->queue);
+		count = submit(worker);
 		if (count == 0)
 			count = reap(worker, &completion,
 				     has_queued ? 0 : next_timeout_ms(worker));

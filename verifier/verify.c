@@ -14,6 +14,7 @@
 #include "verifier/admit.h"
 #include "verifier/changes.h"
 #include "verifier/evidence.h"
+#include "verifier/leash.h"
 #include "verifier/logstdin.h"
 #include "verifier/probe.h"
 #include "verifier/reader.h"
@@ -87,6 +88,7 @@ static int know_again(struct verify *verify, struct err *err)
 	reader_init(&verify->reader, verify->target, info->logical_block_bytes,
 		    verify->options->timeout_ms);
 	verify->reader.changes = &verify->changes;
+	verify->reader.leash = verify->options->leash;
 	if (!result->has_run) {
 		if (admit_find_run(&verify->reader,
 				   verify->options->offset_bytes, &result->run,
@@ -349,6 +351,21 @@ static int judge_drive(struct verify *verify, struct err *err)
 	return 0;
 }
 
+/* It breaks no promise, but somebody must see to it. */
+static void note_read_only(const struct verify_options *options,
+			   const char *path, const struct target *target)
+{
+	char text[512];
+
+	if (options->note == NULL || !target_is_read_only(target))
+		return;
+	(void)snprintf(text, sizeof(text),
+		       "%.255s is read-only now: it has given up writing, or "
+		       "somebody set it so; it is read all the same",
+		       path);
+	options->note(text);
+}
+
 /* P10: the run's drive, whatever its name is now. */
 static int open_drive(struct verify *verify, struct err *err)
 {
@@ -358,9 +375,13 @@ static int open_drive(struct verify *verify, struct err *err)
 		.identity = verify->result->run.identity,
 		.note = options->note,
 	};
+	unsigned int mark = leash_begin(options->leash, LEASH_OPEN, 0);
 
 	verify->target =
 		refind_open(&request, TARGET_READ, &verify->where, err);
+	if (verify->target != NULL)
+		note_read_only(options, verify->where.path, verify->target);
+	leash_end(options->leash, mark);
 	return verify->target == NULL ? -1 : 0;
 }
 
@@ -391,8 +412,10 @@ int verify_run(const struct verify_options *options, struct result *result,
 			  (double)CLOCK_NS_PER_S;
 	note_stuck(verify);
 	target_queue_close(verify->queue); /* where no scan took it */
-	/* Closing would wait for the drive: left to the end of the process. */
-	if (!result->is_stuck)
+	/* Closing may wait for the drive: left to the end of the process. */
+	if (result->is_stuck || options->leash != NULL)
+		target_buffer_abandon(verify->target);
+	else
 		target_close(verify->target);
 out:
 	seen_free(verify->seen);

@@ -16,6 +16,7 @@
 #include "verifier/conclude.h"
 
 struct err;
+struct leash;
 
 #define VERIFY_SCANS_MAX 4 /* with growing media proof */
 
@@ -27,6 +28,9 @@ struct verify_options {
 	unsigned int timeout_ms; /* of one read */
 	/* One line for people, in between; NULL: nobody wants to know. */
 	void (*note)(const char *text);
+	/* On which calls that may wait are marked; NULL. Closing the drive is
+	 * left to the end of the process then. */
+	struct leash *leash;
 };
 
 /*

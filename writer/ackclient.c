@@ -370,8 +370,8 @@ int ackclient_say(struct ackclient *client, const struct ackbody *body,
 		pthread_mutex_lock(&client->mutex);
 		drain_rings(client);
 		/* Not past what a stream has said before it stopped. */
-		is_added = !client->is_full &&
-			   ackstore_add(client->store, body);
+		is_added =
+			!client->is_full && ackstore_add(client->store, body);
 		pthread_mutex_unlock(&client->mutex);
 		ackbell_ring(client->bell);
 		if (!is_added)

@@ -15,13 +15,18 @@
 static void end_run(const struct failure_place *place, int errnum,
 		    const struct err *err)
 {
-	bool is_gone = errnum == ENODEV || errnum == ENXIO ||
-		       errnum == ENOTCONN || errnum == ESHUTDOWN ||
-		       target_is_gone(place->target);
+	bool is_told = errnum == ENODEV || errnum == ENXIO ||
+		       errnum == ENOTCONN || errnum == ESHUTDOWN;
+	bool is_gone = is_told || target_is_gone(place->target);
 
+	if (is_gone)
+		wstop_note_gone(place->stop,
+				is_told ? "an error" : "its device");
 	wstop_fail(place->stop, err, is_gone);
-	if (!is_gone && !target_answers(place->target, ANSWER_MS))
-		wstop_fail(place->stop, err, true);
+	if (is_gone || target_answers(place->target, ANSWER_MS))
+		return;
+	wstop_note_gone(place->stop, "reads that fail");
+	wstop_fail(place->stop, err, true);
 }
 
 void failure_of_write(const struct failure_place *place, uint64_t offset_bytes,

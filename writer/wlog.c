@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/err.h"
 #include "common/net/channel.h"
+#include "writer/wgone.h"
 #include "writer/wprogress.h"
 #include "writer/wsettings.h"
 #include "writer/wstop.h"
@@ -83,6 +84,25 @@ int wlog_say_end(struct wlog *log, const char *text, struct err *err)
 	return say_text(log, ACKBODY_END, ACKBODY_EVENT_NOTE, text, err);
 }
 
+/* When it went, behind REASON. */
+static void add_gone(struct wgone *gone, struct wstop *stop, struct err *reason)
+{
+	struct wgone_words words;
+	char text[256];
+
+	if (gone == NULL)
+		return;
+	wgone_words(gone, stop, &words);
+	wgone_tell(&words, text, sizeof(text));
+	gone->is_event_told = words.action != UEVENT_OTHER;
+	reason->text[strcspn(reason->text, "\n")] = '\0';
+	if (text[0] != '\0') {
+		struct err first = *reason;
+
+		(void)err_set(reason, "%.250s (%s)", first.text, text);
+	}
+}
+
 void wlog_say_failure(struct wlog *log, struct wstop *stop)
 {
 	enum ackbody_event event = ACKBODY_EVENT_ERROR;
@@ -97,6 +117,8 @@ void wlog_say_failure(struct wlog *log, struct wstop *stop)
 		event = ACKBODY_EVENT_UNSENT;
 	else if (atomic_load(&stop->is_gone))
 		event = ACKBODY_EVENT_CUT_SEEN;
+	if (event == ACKBODY_EVENT_CUT_SEEN)
+		add_gone(log->gone, stop, &reason);
 	(void)wlog_say_note(log, event, reason.text, &err);
 }
 

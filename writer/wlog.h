@@ -14,6 +14,7 @@
 
 struct channel_key;
 struct err;
+struct wgone;
 struct wsettings;
 struct wstop;
 
@@ -24,6 +25,7 @@ struct wlog {
 	struct ackbody body;            /* big; one at a time is said */
 	uint64_t timeout_ms;
 	bool is_failure_said;
+	struct wgone *gone; /* NULL: nothing is known */
 };
 
 /* -1 with err; wlog_close() is right in any case, also of zeros. */

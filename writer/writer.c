@@ -23,6 +23,7 @@
 #include "writer/wdrive.h"
 #include "writer/wfind.h"
 #include "writer/wflush.h"
+#include "writer/wgone.h"
 #include "writer/wlog.h"
 #include "writer/wprogress.h"
 #include "writer/wstop.h"
@@ -41,6 +42,7 @@ struct writer {
 	struct wflush flush;
 	struct wlog log;
 	struct wprogress progress;
+	struct wgone gone;
 	struct stream *streams[RUN_STREAMS_MAX];
 	unsigned int started;
 	bool is_writing;
@@ -235,7 +237,9 @@ static int start_streams(struct writer *writer, struct err *err)
 {
 	writer->result->has_begun = true;
 	wflush_start(&writer->flush, writer->result->cycle.streams);
-	writer->started_ns = clock_monotonic_ns();
+	wgone_begin(&writer->gone, writer->target);
+	writer->log.gone = &writer->gone;
+	writer->started_ns = writer->gone.started_ns;
 	while (writer->started < writer->result->cycle.streams) {
 		if (stream_start(writer->streams[writer->started], err) < 0) {
 			wstop_fail(writer->stop, err, false);
@@ -295,7 +299,8 @@ static void watch(struct writer *writer)
 		wflush_watch(&writer->flush, writer->result->flushes,
 			     writer->stop);
 		wlog_say_failure(&writer->log, writer->stop);
-		clock_sleep_ms(writer->is_writing ? LOOK_LATER_MS : LOOK_MS);
+		wgone_wait(&writer->gone,
+			   writer->is_writing ? LOOK_LATER_MS : LOOK_MS);
 	}
 	wprogress_end(&writer->progress);
 	if (!writer->is_writing && now.writes > 0)
@@ -319,12 +324,31 @@ static void join_streams(struct writer *writer)
 		end_ns = writer->stop->failed_ns;
 		wstop_reason(writer->stop, &reason);
 		/* Some systems take a moment to notice that it is gone. */
-		if (target_is_gone(writer->target))
+		if (target_is_gone(writer->target)) {
+			wstop_note_gone(writer->stop, "its device");
 			wstop_fail(writer->stop, &reason, true);
+		}
 	}
 	result->writing_ns = end_ns - writer->started_ns;
 	result->is_gone = atomic_load(&writer->stop->is_gone);
+	if (result->is_gone)
+		wgone_settle(&writer->gone);
+	wgone_words(&writer->gone, writer->stop, &result->gone);
 	wlog_say_failure(&writer->log, writer->stop);
+}
+
+/* The kernel's word of the drive, where it came behind the failure. */
+static int say_gone(struct writer *writer, struct err *err)
+{
+	struct wgone_words words = writer->result->gone;
+	char text[ACKBODY_TEXT_BYTES];
+
+	words.by = NULL;
+	wgone_tell(&words, text, sizeof(text));
+	if (!writer->result->is_gone || writer->gone.is_event_told ||
+	    text[0] == '\0')
+		return 0;
+	return wlog_say_note(&writer->log, ACKBODY_EVENT_NOTE, text, err);
 }
 
 /* What became of the flushes. */
@@ -396,6 +420,8 @@ static int run_cycle(struct writer *writer, struct err *err)
 	join_streams(writer);
 	status = say_flushes(writer, err);
 	if (status == 0)
+		status = say_gone(writer, err);
+	if (status == 0)
 		status = say_end(writer, err);
 	writer->result->confirmed =
 		ackclient_confirmed_writes(writer->log.acks);
@@ -417,6 +443,7 @@ static int close_all(struct writer *writer, struct err *err)
 		stream_free(writer->streams[i]);
 	}
 	wflush_free(&writer->flush);
+	wgone_end(&writer->gone);
 	status = wlog_close(&writer->log, err);
 	if (is_idle)
 		target_close(writer->target);

@@ -18,6 +18,7 @@
 #include "common/format/run.h"
 #include "writer/wdrive.h"
 #include "writer/wflush.h"
+#include "writer/wgone.h"
 #include "writer/wsettings.h"
 
 struct err;
@@ -34,6 +35,7 @@ struct writer_result {
 	struct histogram latency; /* from durable to confirmed */
 	uint64_t writing_ns;
 	bool is_gone;
+	struct wgone_words gone;
 	struct wdrive_words drive;
 	struct wflush_words flush;
 };

@@ -12,6 +12,8 @@ void wstop_init(struct wstop *stop)
 	pthread_mutex_init(&stop->mutex, NULL);
 	stop->reason.text[0] = '\0';
 	stop->failed_ns = 0;
+	stop->gone_by = NULL;
+	stop->gone_ns = 0;
 }
 
 /* With the mutex held. */
@@ -33,6 +35,28 @@ void wstop_fail(struct wstop *stop, const struct err *reason, bool is_gone)
 		atomic_store(&stop->is_gone, true);
 	atomic_store_explicit(&stop->is_failed, true, memory_order_release);
 	pthread_mutex_unlock(&stop->mutex);
+}
+
+void wstop_note_gone(struct wstop *stop, const char *by)
+{
+	pthread_mutex_lock(&stop->mutex);
+	if (stop->gone_by == NULL) {
+		stop->gone_by = by;
+		stop->gone_ns = stop->failed_ns != 0 ? stop->failed_ns
+						     : clock_monotonic_ns();
+	}
+	pthread_mutex_unlock(&stop->mutex);
+}
+
+const char *wstop_gone_by(struct wstop *stop, uint64_t *gone_ns)
+{
+	const char *by;
+
+	pthread_mutex_lock(&stop->mutex);
+	by = stop->gone_by;
+	*gone_ns = stop->gone_ns;
+	pthread_mutex_unlock(&stop->mutex);
+	return by;
 }
 
 void wstop_fail_unsent(struct wstop *stop, const struct err *reason)

@@ -170,6 +170,22 @@ static json_t *write_cache(const struct wdrive_words *drive)
 			 "now", word(drive->is_cache_on));
 }
 
+/* When and how it was seen to go, and the kernel's own word of it. */
+static json_t *gone_at(const struct writer_result *result)
+{
+	const struct wgone_words *words = &result->gone;
+	json_t *event = json_null();
+
+	if (!result->is_gone)
+		return json_null();
+	if (words->action != UEVENT_OTHER)
+		event = json_pack("{s:s, s:s, s:f}", "action",
+				  uevent_action_name(words->action), "device",
+				  words->device, "ms", words->event_ms);
+	return json_pack("{s:s?, s:f, s:o}", "by", words->by, "ms",
+			 words->by_ms, "uevent", event);
+}
+
 static int fill_object(json_t *object, const struct writer_result *result,
 		       const char *error)
 {
@@ -196,6 +212,7 @@ static int fill_object(json_t *object, const struct writer_result *result,
 	status |= put(object, "seconds", json_real(seconds_of(result)));
 	status |= put(object, "writes_per_second", json_real(rate_of(result)));
 	status |= put(object, "gone", json_boolean(result->is_gone));
+	status |= put(object, "gone_at", gone_at(result));
 	status |=
 		put(object, "error", error ? json_string(error) : json_null());
 	status |= put(object, "sync", json_string(sync));

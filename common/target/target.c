@@ -3,8 +3,10 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "common/base/clock.h"
 #include "common/base/err.h"
@@ -101,6 +103,15 @@ const char *target_describe_engine(const struct target *target)
 bool target_is_gone(const struct target *target)
 {
 	return target->ops->is_gone(target);
+}
+
+bool target_is_read_only(const struct target *target)
+{
+	int is_read_only = 0;
+
+	return target->info.is_block_device && target->fd != -1 &&
+	       ioctl(target->fd, BLKROGET, &is_read_only) == 0 &&
+	       is_read_only != 0;
 }
 
 bool target_is_write_back(const struct target *target)

@@ -81,6 +81,10 @@ const char *target_describe_engine(const struct target *target);
  */
 bool target_is_write_back(const struct target *target);
 
+/* A block device that takes no writes (BLKROGET); false where that is unknown.
+ */
+bool target_is_read_only(const struct target *target);
+
 /*
  * Asks the system once more whether the drive is still there: true if it has
  * vanished (capacity 0, ENXIO, ENODEV, node gone, connection lost). A write

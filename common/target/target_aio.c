@@ -51,6 +51,19 @@ struct aio_queue {
 	struct io_event *events;
 };
 
+/* BLKROGET, without a descriptor that may write. */
+static bool is_read_only(const struct stat *status)
+{
+	char node[64], text[8];
+
+	if (!S_ISBLK(status->st_mode))
+		return false;
+	(void)snprintf(node, sizeof(node), "/sys/dev/block/%u:%u",
+		       major(status->st_rdev), minor(status->st_rdev));
+	return identity_read_text(node, "ro", text, sizeof(text)) &&
+	       strcmp(text, "0") != 0;
+}
+
 static int open_failed(const char *name, enum target_mode mode, int errnum,
 		       struct err *err)
 {
@@ -66,6 +79,15 @@ static int open_failed(const char *name, enum target_mode mode, int errnum,
 			"direct I/O\nhint: take a block device, or a file "
 			"on ext4 or xfs",
 			name, what);
+	if (mode == TARGET_WRITE && (errnum == EACCES || errnum == EROFS) &&
+	    stat(name, &status) == 0 && is_read_only(&status))
+		return err_set(err,
+			       "cannot open %s for writing: it is read-only"
+			       "\nhint: a drive that came back so has given up "
+			       "writing, or somebody set it so (blockdev "
+			       "--getro); plugpull-verifier reads it all the "
+			       "same",
+			       name);
 	if (errnum == EBUSY && stat(name, &status) == 0 &&
 	    usage_find(&status, user, sizeof(user)))
 		return err_set(err, "cannot open %s for %s: %s\nhint: %s", name,
@@ -240,7 +262,11 @@ static struct target *aio_open(const char *name, enum target_mode mode,
 	if (result == -1)
 		goto fail;
 	if (target->base.info.size_bytes == 0) {
-		(void)err_set(err, "cannot use %s: its size is 0 bytes", name);
+		(void)err_set(err,
+			      "cannot use %s: its size is 0 bytes\nhint: it "
+			      "has no medium, or has not come up; give it "
+			      "power again",
+			      name);
 		goto fail;
 	}
 	find_node(target, &status);

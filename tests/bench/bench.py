@@ -139,7 +139,7 @@ def measure(rig, options):
             found[part] = cells_part(rig, options.cells)
         elif part == "verifier":
             found[part] = verifier_part(
-                rig, cells.usual("tmpfs"), cells.TARGETS)
+                rig, cells.judged("tmpfs"), cells.TARGETS)
         else:
             found[part] = scaling_part(rig, folder)
     return found

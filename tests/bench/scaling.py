@@ -4,7 +4,7 @@ import os
 import subprocess
 
 import peers
-from cells import usual
+from cells import judged, usual
 from figures import load_once
 from measure import bound, side_by_side, tell, written
 from peers import Trouble
@@ -65,7 +65,7 @@ def of_threads(rig, notes):
     target = rig.target("tmpfs", notes)
     if not target:
         return curve
-    log = written(rig, target, usual("tmpfs"))
+    log = written(rig, target, judged("tmpfs"))
     runs = {count: bound(peers.verifier, rig, target, log, count)
             for count in THREADS}
     found, _ = side_by_side(rig, runs, part="scaling", what="threads")

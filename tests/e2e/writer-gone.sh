@@ -33,6 +33,9 @@ die_under_load() { # CYCLE OPTIONS...
 	expect_status 2
 	expect_err 'the drive went away after [0-9.]+ s of writing: '
 	expect_equal gone "$(json "$TMP/writer.json" .gone)" true
+	expect_equal 'it is told when, and by what' \
+		"$(json "$TMP/writer.json" '.gone_at | .ms > 0 and .uevent ==
+		null and (.by | test("^(an error|its device|reads)"))')" true
 	expect_equal 'error is told' \
 		"$(json "$TMP/writer.json" '.error | length > 10')" true
 	expect_equal 'it wrote under load' \

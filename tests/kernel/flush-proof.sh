@@ -163,6 +163,8 @@ truncate -s 16m "$MNT/file"
 below=$LOOP
 LOOP=$(losetup --find --show --direct-io=on "$MNT/file") ||
 	skip "no second loop device to be had"
+above=$LOOP # a mount that it holds cannot be taken away at the end
+at_end '! root_has "$above" || losetup -d "$above"'
 rm -f "$ACKLOG"
 write_some "$LOOP" --count 100
 expect_status 2

@@ -43,6 +43,7 @@ static void defaults_are_as_documented(void **state)
 	assert_true(settings.bound > 0.0099 && settings.bound < 0.0101);
 	assert_string_equal(settings.sync, "flush:32");
 	assert_int_equal(settings.sync_kind, GATES_SYNC_FLUSH);
+	assert_true(settings.rescan);
 	assert_int_equal(settings.return_timeout_ms, 60000);
 	assert_int_equal(settings.gone_timeout_ms, 30000);
 	assert_int_equal(settings.off_min_ms, 5000);
@@ -101,6 +102,7 @@ static void every_key_is_taken(void **state)
 	accept("[campaign]\nname = n\ncycles = 7\ncontrol_cycles = 0\n"
 	       "seed = 5eed\nstop_on_broken = yes\nbound = 0.5%\n"
 	       "[drive]\ntarget = T\nerase = S1\noffset = 1m\nsize = 2g\n"
+	       "rescan = no\n"
 	       "[workload]\nblock_size = 8k\npattern = sequential\n"
 	       "queue_depth = 16\nstreams = 2\nsync = fua\nfill = no\n"
 	       "[power]\noutlet = lcus:/dev/x:1\noff_min = 1s\noff_max = 3s\n"
@@ -116,6 +118,7 @@ static void every_key_is_taken(void **state)
 	assert_int_equal(settings.seed, 0x5eed);
 	assert_true(settings.stop_on_broken);
 	assert_string_equal(settings.erase, "S1");
+	assert_false(settings.rescan);
 	assert_int_equal(settings.offset_bytes, 1024 * 1024);
 	assert_int_equal(settings.size_bytes, 2ULL << 30);
 	assert_int_equal(settings.block_bytes, 8192);

@@ -280,6 +280,39 @@ static void p4_agrees_with_a_table_of_all_writes(void **state)
 	world_free(&w);
 }
 
+/* The same slot by slot: over the edges of streams, and those left over. */
+static void p4_many_begin_where_each_does(void **state)
+{
+	struct run run = world_run(3 * 37 + 2, 3);
+	uint64_t newest[EXPECT_MANY_MAX];
+	struct world w;
+	uint64_t slot, limit;
+
+	(void)state;
+	run.pattern = RUN_PATTERN_RANDOM;
+	for (limit = 1; limit < 120; limit += 17) {
+		world_init(&w, run);
+		world_cycle(&w, 1, 1, limit);
+		for (slot = 0; slot + EXPECT_MANY_MAX <= 3 * 37 + 2; slot++) {
+			expect_newest(w.ledger, w.schedules, slot,
+				      EXPECT_MANY_MAX, newest);
+			for (size_t i = 0; i < EXPECT_MANY_MAX; i++) {
+				uint64_t stream = (slot + i) / 37;
+
+				assert_true(
+					newest[i] ==
+					(stream == 3
+						 ? 0
+						 : schedule_newest(
+							   &w.schedules[stream],
+							   (slot + i) % 37,
+							   limit)));
+			}
+		}
+		world_free(&w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -298,6 +331,7 @@ int main(void)
 		cmocka_unit_test(p9_too_long_a_history_promises_nothing),
 		cmocka_unit_test(p9_what_may_be_forgotten_is_not_judged),
 		cmocka_unit_test(p4_agrees_with_a_table_of_all_writes),
+		cmocka_unit_test(p4_many_begin_where_each_does),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

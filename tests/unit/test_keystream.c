@@ -157,6 +157,62 @@ static void checksums_taken_beside_are_right(void **state)
 	}
 }
 
+/* BESIDE units with heads over their keystream; where KIND says so, one bit of
+ * a head or of the content is wrong. */
+static unsigned int lay_heads(struct prng *prng, const struct keystream_at *at,
+			      uint64_t kind)
+{
+	uint64_t unit = prng_below(prng, KEYSTREAM_BESIDE);
+	uint64_t bit = prng_below(prng, 8ULL * KEYSTREAM_HEAD_BYTES);
+
+	keystream_make_units(bench.library, at, KEYSTREAM_BESIDE, bench.one);
+	for (size_t k = 0; k < KEYSTREAM_BESIDE; k++)
+		for (size_t i = 0; i < KEYSTREAM_HEAD_BYTES; i++)
+			bench.one[k * KEYSTREAM_UNIT_BYTES + i] =
+				(uint8_t)prng_next(prng);
+	if (kind == 0)
+		bit = 8ULL * KEYSTREAM_HEAD_BYTES +
+		      prng_below(prng, 8ULL * (KEYSTREAM_UNIT_BYTES -
+					       KEYSTREAM_HEAD_BYTES));
+	bench.one[unit * KEYSTREAM_UNIT_BYTES + bit / 8] ^=
+		(uint8_t)(1U << bit % 8);
+	return kind == 0 ? 1U << unit : 0;
+}
+
+static void expect_checksums(const uint32_t *crcs)
+{
+	for (size_t k = 0; k < KEYSTREAM_BESIDE; k++) {
+		uint8_t unit[KEYSTREAM_UNIT_BYTES];
+
+		memcpy(unit, bench.one + k * sizeof(unit), sizeof(unit));
+		memset(unit + KEYSTREAM_CRC_AT, 0, KEYSTREAM_CRC_BYTES);
+		assert_int_equal(crcs[k], crc32c_extend(0, unit, sizeof(unit)));
+	}
+}
+
+/* P8: any bit behind the heads is noticed, and none of them is. */
+static void units_are_checked_in_one_pass(void **state)
+{
+	struct keystream_at at[KEYSTREAM_BESIDE];
+	uint32_t crcs[KEYSTREAM_BESIDE];
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20ULL * TRIES; seed++) {
+		struct prng prng = begin(seed);
+		struct keystream *tried =
+			seed % 4 != 0 ? bench.fast : bench.library;
+		unsigned int others;
+
+		for (size_t i = 0; i < KEYSTREAM_BESIDE; i++)
+			at[i] = place(&prng);
+		others = lay_heads(&prng, at, seed % 3);
+		assert_int_equal(keystream_check(tried, at, bench.one, crcs),
+				 others);
+		expect_checksums(crcs);
+		end();
+	}
+}
+
 /* The kernel's word against the processor's. */
 static void the_wide_path_is_taken_where_it_can_be(void **state)
 {
@@ -184,6 +240,7 @@ int main(void)
 		cmocka_unit_test(every_length_and_place_is_libcryptos),
 		cmocka_unit_test(units_stand_each_at_its_place),
 		cmocka_unit_test(checksums_taken_beside_are_right),
+		cmocka_unit_test(units_are_checked_in_one_pass),
 		cmocka_unit_test(the_wide_path_is_taken_where_it_can_be),
 	};
 

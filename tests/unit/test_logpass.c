@@ -309,6 +309,28 @@ static void p9_unsent_flushes_are_told_whenever_they_are_said(void **state)
 	assert_string_equal(scene.facts.unsent, "sdb"); /* the first */
 }
 
+static void say_note(const char *text)
+{
+	scene.body = (struct ackbody){.type = ACKBODY_EVENT};
+	scene.body.note.event = ACKBODY_EVENT_NOTE;
+	(void)snprintf(scene.body.note.text, sizeof(scene.body.note.text), "%s",
+		       text);
+	say();
+}
+
+static void what_was_counted_is_told_as_it_was_said_last(void **state)
+{
+	(void)state;
+	load_before();
+	assert_string_equal(scene.facts.flush_proof, "");
+	say_note("flush proof: sdb 1");
+	say_note("flush proof: sdb 2");
+	say_note("no flush proof: sdb 3");
+	load();
+	assert_string_equal(scene.facts.flush_proof, "flush proof: sdb 2");
+	assert_string_equal(scene.facts.unsent, "");
+}
+
 static void p9_words_about_writes_are_a_writers(void **state)
 {
 	static const enum ackbody_type types[] = {
@@ -392,6 +414,7 @@ int main(void)
 		ROW(p9_a_log_left_alone_is_no_news),
 		ROW(p9_a_late_event_is_no_writer),
 		ROW(p9_unsent_flushes_are_told_whenever_they_are_said),
+		ROW(what_was_counted_is_told_as_it_was_said_last),
 		ROW(p9_words_about_writes_are_a_writers),
 		ROW(p9_what_cannot_be_understood_may_be_a_writers),
 		ROW(p9_half_a_record_that_was_there_is_no_news),

@@ -45,6 +45,7 @@ static struct scene {
 	struct findings findings;
 	struct tally tally;
 	struct seen *seen;
+	struct target_queue *queue; /* of the probe, for the scan */
 	struct err err;
 	enum what what;
 	unsigned int first, last; /* reads of BAD_SLOT that go wrong, from 1 */
@@ -182,6 +183,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
+	target_queue_close(scene.queue);
 	seen_free(scene.seen);
 	evidence_free(scene.evidence);
 	ledger_free(scene.ledger);
@@ -201,6 +203,7 @@ static void probe(void)
 
 	assert_int_equal(probe_doubt(&doubt, &scene.err), 0);
 	scene.seen = doubt.seen;
+	scene.queue = doubt.queue;
 }
 
 static void scan(void)
@@ -214,11 +217,14 @@ static void scan(void)
 		.tally = &scene.tally,
 		.seen = scene.seen,
 		.threads = 1,
+		.queue = scene.queue,
 	};
 
 	memset(&scene.tally, 0, sizeof(scene.tally));
 	memset(&scene.findings, 0, sizeof(scene.findings));
 	assert_int_equal(scan_region(&scan, &scene.err), 0);
+	assert_null(scan.queue);
+	scene.queue = NULL;
 }
 
 /* Reads FIRST to LAST of the bad slot go wrong as WHAT says; the probe's is
@@ -353,6 +359,25 @@ static void p9_trouble_of_the_rig_is_left_to_the_reader(void **state)
 	assert_int_equal(atomic_load(&scene.reader.rig_error), ENODEV);
 }
 
+/* A queue that was answered everything serves on; another might not. */
+static void p9_only_an_untroubled_queue_is_used_again(void **state)
+{
+	static const enum what whats[] = {FAILED, DEAF};
+
+	(void)state;
+	probe();
+	assert_non_null(scene.queue);
+	for (size_t i = 0; i < sizeof(whats) / sizeof(whats[0]); i++) {
+		(void)tear_down(state);
+		assert_int_equal(set_up(state), 0);
+		scene.what = whats[i];
+		scene.first = 1;
+		scene.last = 1;
+		probe();
+		assert_null(scene.queue);
+	}
+}
+
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -360,6 +385,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ROW(p9_the_same_answer_is_no_change),
 		ROW(p9_no_slot_is_asked_twice),
+		ROW(p9_only_an_untroubled_queue_is_used_again),
 		ROW(p4_old_content_that_heals_is_told),
 		ROW(p4_content_that_goes_old_is_told),
 		ROW(p4_old_content_that_stays_is_no_change),

@@ -88,6 +88,63 @@ static void p8_every_byte_of_the_content_counts(void **state)
 	record_cipher_free(cipher);
 }
 
+#define GROUP 7 /* one of four in one pass, and three apart */
+
+static void seal(uint8_t *atom)
+{
+	bytes_put32(atom + AT_CRC, 0);
+	bytes_put32(atom + AT_CRC, crc32c_extend(0, atom, RUN_ATOM_BYTES));
+}
+
+/* Of the atoms of a write only AT is as STATE says. */
+static void expect_one(struct record_cipher *cipher, const uint8_t *atoms,
+		       size_t at, enum record_state state)
+{
+	enum record_state states[GROUP];
+	struct record found[GROUP];
+
+	record_examine_many(cipher, atoms, GROUP, states, found);
+	for (size_t i = 0; i < GROUP; i++) {
+		assert_int_equal(states[i], i == at ? state : RECORD_GOOD);
+		assert_true(i == at || found[i].index == i);
+	}
+}
+
+/* P8: whichever atom it is, under a checksum that is right and under one that
+ * is not; another run's under both. */
+static void p8_every_bit_counts_in_a_group(void **state)
+{
+	struct record write = {.run_id = {1, 2, 3},
+			       .cycle = 1,
+			       .sequence = 7,
+			       .atoms = GROUP,
+			       .first_sequence = 1};
+	uint8_t atoms[GROUP * RUN_ATOM_BYTES];
+	struct record_cipher *cipher;
+	struct err err;
+
+	(void)state;
+	cipher = record_cipher_new(write.run_id, &err);
+	assert_non_null(cipher);
+	for (size_t bit = 0; bit < 8UL * RUN_ATOM_BYTES; bit++) {
+		size_t at = bit % GROUP, byte = bit / 8;
+		uint8_t *atom = atoms + at * RUN_ATOM_BYTES;
+		bool is_id = byte >= 16 && byte < 16 + RUN_ID_BYTES;
+
+		record_build(cipher, &write, atoms);
+		atom[byte] ^= (uint8_t)(1U << bit % 8);
+		expect_one(cipher, atoms, at, RECORD_CORRUPT);
+		seal(atom);
+		if (is_id)
+			expect_one(cipher, atoms, at, RECORD_FOREIGN);
+		else if (byte >= RECORD_HEADER_BYTES)
+			expect_one(cipher, atoms, at, RECORD_CORRUPT);
+		memset(atom, 0xff, RUN_ATOM_BYTES);
+		expect_one(cipher, atoms, at, RECORD_BLANK);
+	}
+	record_cipher_free(cipher);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -95,6 +152,7 @@ int main(void)
 		cmocka_unit_test(
 			p5_a_record_proves_nothing_of_an_earlier_cycle),
 		cmocka_unit_test(p8_every_byte_of_the_content_counts),
+		cmocka_unit_test(p8_every_bit_counts_in_a_group),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

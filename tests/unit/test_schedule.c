@@ -257,11 +257,46 @@ static void several_at_once_are_the_same(void **state)
 	}
 }
 
+/* Slots that no pass below the bound has reached included. */
+static void the_newest_of_several_are_the_same(void **state)
+{
+	static const enum run_pattern patterns[] = {RUN_PATTERN_RANDOM,
+						    RUN_PATTERN_SEQUENTIAL};
+	uint64_t newest[SCHEDULE_MANY_MAX + 1];
+	struct prng prng;
+
+	(void)state;
+	prng_init(&prng, SEED);
+	for (uint64_t i = 0; i < 4000; i++) {
+		struct schedule schedule =
+			schedule_of(1 + prng_below(&prng, 1 + i % 400),
+				    patterns[i % 8 == 0], SEED + i % 5, 1);
+		uint64_t bound = prng_below(&prng, 4 * schedule.slots);
+		uint64_t slot = prng_below(&prng, schedule.slots);
+		uint64_t most = schedule.slots - slot;
+		unsigned int count = (unsigned int)prng_below(
+			&prng,
+			1 + (most < SCHEDULE_MANY_MAX ? most
+						      : SCHEDULE_MANY_MAX));
+
+		if (i % 3 == 0) /* a pass's end */
+			bound = bound / schedule.slots * schedule.slots;
+		memset(newest, 0xff, sizeof(newest));
+		schedule_newest_many(&schedule, slot, count, bound, newest);
+		for (unsigned int k = 0; k < count; k++)
+			assert_true(newest[k] == schedule_newest(&schedule,
+								 slot + k,
+								 bound));
+		assert_true(newest[count] == UINT64_MAX);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(orders_are_the_golden_ones),
 		cmocka_unit_test(several_at_once_are_the_same),
+		cmocka_unit_test(the_newest_of_several_are_the_same),
 		cmocka_unit_test(every_pass_visits_every_slot_once),
 		cmocka_unit_test(p4_newest_is_what_a_table_would_say),
 		cmocka_unit_test(huge_regions_need_no_table),

@@ -47,15 +47,21 @@ static void scan_reads(enum judge_read read)
 		scene.world.reads[i] = read;
 }
 
-/* Does the probe's answer count as a change? */
-static bool judge(void)
+/* Does the probe's answer about SLOT count as a change? */
+static bool judge_at(uint64_t slot)
 {
 	world_judge(&scene.world);
 	scene.input = world_input(&scene.world);
 	scene.input.reads = scene.world.reads;
 	judge_slot(&scene.input, scene.world.classes, &scene.world.outcome);
+	scene.input.slot = slot;
 	return seen_judge(scene.seen, &scene.second, &scene.input,
 			  scene.world.classes, &scene.world.outcome);
+}
+
+static bool judge(void)
+{
+	return judge_at(0);
 }
 
 static void probe_read_blank(void)
@@ -114,12 +120,26 @@ static void p9_what_nobody_asked_for_is_no_change(void **state)
 	assert_true(judge());
 }
 
+/* Asked for or not: slots that are this far apart have the same mark. */
+static void slots_of_one_mark_are_told_apart(void **state)
+{
+	(void)state;
+	probe_read_blank();
+	assert_non_null(seen_add(scene.seen, 2ULL << 20));
+	assert_null(seen_add(scene.seen, 2ULL << 20));
+	assert_null(seen_add(scene.seen, 0));
+	assert_false(judge_at(1ULL << 20));
+	assert_int_not_equal(scene.world.classes[0], VERDICT_BLANK);
+	assert_true(judge());
+}
+
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ROW(p4_the_worse_answer_counts),
+		ROW(slots_of_one_mark_are_told_apart),
 		ROW(p9_silence_of_the_probe_is_no_finding),
 		ROW(p9_an_error_alone_is_no_finding_where_nobody_asked),
 		ROW(p9_what_nobody_asked_for_is_no_change),

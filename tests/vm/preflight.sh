@@ -60,7 +60,7 @@ done
 # ---- the kernel's own record of the block layer and of the driver below it
 for pair in n:nvme s:scsi v:virtio; do
 	name=${pair%:*}
-	vm_expect "$(writer "$name" --sync flush:8 --trace)"
+	vm_expect "$(writer "$name" --sync flush:4 --queue-depth 1 --trace)"
 	[[ $(json "$TMP/w.json" '.trace.flushes_completed') -ge 20 ]] ||
 		fail "$name: no flushes in the trace"
 	[[ $name == v || $(json "$TMP/w.json" '.trace.flush_commands') -ge \
@@ -112,12 +112,14 @@ for name in a s x; do
 done
 
 # ---- layers that pass flushes on
-vm_expect "modprobe raid1; modprobe dm-mod
-	dmsetup create one --table \"0 20480 linear \
-		\$(readlink -f $(vm_target n)) 0\"
-	mdadm --create /dev/md9 --run --level=1 --raid-devices=2 --bitmap=none \
-		--metadata=1.2 --assume-clean \$(readlink -f $(vm_target s)) \
-		\$(readlink -f $(vm_target v))"
+vm_expect "modprobe raid1
+	mdadm --create /dev/md9 --run --level=1 --raid-devices=2 \
+		--metadata=1.2 --assume-clean --bitmap=none \
+		/dev/drive/s /dev/drive/v </dev/null" 120
+vm_expect "modprobe dm-mod
+	dmsetup --noudevsync create one --table \"0 20480 linear \
+		\$(readlink -f $(vm_target n)) 0\"; dmsetup mknodes
+	[ -b /dev/mapper/one ]" 60
 for device in /dev/mapper/one /dev/md9; do
 	vm_run "plugpull-writer --target $device --erase \
 		\$(plugpull-writer --probe --json - --target $device |
