@@ -287,7 +287,7 @@ static void ask_sync(const struct asker *asker)
 
 	for (int is_long = 1; is_long >= 0; is_long--) {
 		const struct scsicmd command =
-			scsicmd_sync_cache(0, 1, is_long == 1);
+			scsicmd_sync_cache(0, 0, is_long == 1);
 		struct drivelink_answer answer;
 		int status = drivelink_ask(asker->link, &command, NULL,
 					   asker->timeout_ms, &answer);

@@ -46,8 +46,8 @@ static bool knows_long_read(const struct drivelink *link, uint32_t block_bytes)
 
 static enum driveio_flush find_sync(const struct drivelink *link)
 {
-	const struct scsicmd wide = scsicmd_sync_cache(0, 1, true);
-	const struct scsicmd narrow = scsicmd_sync_cache(0, 1, false);
+	const struct scsicmd wide = scsicmd_sync_cache(0, 0, true);
+	const struct scsicmd narrow = scsicmd_sync_cache(0, 0, false);
 	struct drivelink_answer answer;
 
 	if (drivelink_ask(link, &wide, NULL, DRIVEIO_FLUSH_TIMEOUT_MS,
