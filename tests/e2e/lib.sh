@@ -252,7 +252,8 @@ faults() {
 		tr -d ' "' | awk -F, '{ print $2, $(NF-3), $(NF-2), $(NF-1), $NF }'
 }
 
-# expect_verdict EARNED ALSO: the last verdict is that class and no other.
+# expect_verdict EARNED ALSO: the last verdict is that class, and no other but the
+# words of ALSO.
 expect_verdict() {
 	local earned=${1,,} also=${2,,} class got
 
@@ -264,7 +265,7 @@ expect_verdict() {
 	[[ $status == 1 ]] || fail "exit $status, expected 1 ($earned)"
 	[[ " $got " == *" $earned "* ]] || fail "'$got', expected $earned"
 	for class in $got; do
-		[[ $class == "$earned" || $class == "$also" ]] ||
+		[[ " $earned $also " == *" $class "* ]] ||
 			fail "'$got', expected $earned and nothing else"
 	done
 }
