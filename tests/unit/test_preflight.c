@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "common/base/err.h"
@@ -115,6 +117,24 @@ static void a_log_has_no_more_than_eight_layers(void **state)
 	expect_end(9);
 }
 
+/* Within a changed root the mount that holds it need not be told. */
+static bool is_mount_told(const char *path)
+{
+	char line[4096], word[32];
+	struct stat status;
+	bool is_told = false;
+	FILE *mounts = fopen("/proc/self/mountinfo", "r");
+
+	assert_non_null(mounts);
+	assert_int_equal(stat(path, &status), 0);
+	(void)snprintf(word, sizeof(word), " %u:%u ", major(status.st_dev),
+		       minor(status.st_dev));
+	while (!is_told && fgets(line, sizeof(line), mounts) != NULL)
+		is_told = strstr(line, word) != NULL;
+	assert_int_equal(fclose(mounts), 0);
+	return is_told;
+}
+
 static void a_file_is_looked_at(void **state)
 {
 	char path[] = "/tmp/test_preflight.XXXXXX";
@@ -133,7 +153,8 @@ static void a_file_is_looked_at(void **state)
 		skip();
 	}
 	assert_int_equal(preflight_look(&seen, target, false, &err), 0);
-	assert_true(seen.mount.is_known);
+	if (is_mount_told(path))
+		assert_true(seen.mount.is_known);
 	assert_true(seen.count > 0 || seen.unknown[0] != '\0');
 	assert_true(seen.way.text[0] != '\0');
 	preflight_free(&seen);
