@@ -196,11 +196,11 @@ def memory(rig, size):
             ["--runtime", peers.milliseconds(rig.seconds)],
             log=["--acklog", log])
         assert summary["writes"]
-        judged = peers.verifier(rig, target, log)
+        found = peers.verifier(rig, target, log)
     finally:
         os.unlink(path)
     return peak_figures("region of %s" % size_text(size), {
-        "writer": [{"peak_kib": ended.peak}], "verifier": [judged]})
+        "writer": [{"peak_kib": ended.peak}], "verifier": [found]})
 
 
 # ---- the collector
