@@ -12,12 +12,15 @@
 
 #define BLOCK_BYTES_MAX 65536 /* a logical block */
 
+/* A label may have been marked as unsent behind the log's first word. */
 static bool is_same_run(const struct run *a, const struct run *b)
 {
 	uint8_t left[RUN_BODY_BYTES], right[RUN_BODY_BYTES];
+	struct run other = *b;
 
+	other.is_unsent = a->is_unsent;
 	run_encode_body(a, left);
-	run_encode_body(b, right);
+	run_encode_body(&other, right);
 	return memcmp(left, right, sizeof(left)) == 0;
 }
 
@@ -347,6 +350,17 @@ bool admit_is_read(const struct admit_label *label)
 	return label->state == ADMIT_COPY_GOOD ||
 	       label->state == ADMIT_COPY_BLANK ||
 	       label->state == ADMIT_COPY_DAMAGED;
+}
+
+bool admit_is_unsent(const struct run *run, const struct admit_label labels[2])
+{
+	bool is_unsent = run->is_unsent;
+
+	for (unsigned int copy = 0; copy < 2; copy++)
+		if (is_right(&labels[copy], run) ||
+		    is_own_claim(&labels[copy], run))
+			is_unsent = is_unsent || labels[copy].run.is_unsent;
+	return is_unsent;
 }
 
 bool admit_finding(const struct run *run, const struct admit_label *label,

@@ -85,6 +85,9 @@ int admit_find_run(struct reader *reader, uint64_t offset_bytes,
 bool admit_finding(const struct run *run, const struct admit_label *label,
 		   unsigned int copy, struct finding *finding);
 
+/* RUN or a label of it says that its flushes may not have been sent (P9). */
+bool admit_is_unsent(const struct run *run, const struct admit_label labels[2]);
+
 /* The label could be read at all (right or wrong). */
 bool admit_is_read(const struct admit_label *label);
 

@@ -110,6 +110,13 @@ static void say_kept(struct result *result)
 		       "rig could have seen a loss");
 }
 
+const char *conclude_unsent(const struct result *result)
+{
+	if (result->log.unsent[0] != '\0')
+		return result->log.unsent;
+	return result->is_marked_unsent ? "its label says so" : NULL;
+}
+
 /* P9: what nobody asked of the drive it neither kept nor broke. */
 static void say_unsent(struct result *result)
 {
@@ -120,7 +127,7 @@ static void say_unsent(struct result *result)
 	(void)snprintf(
 		result->reason, sizeof(result->reason),
 		"the flushes did not reach the drive (%s)%s%.180s%s",
-		result->log.unsent, broken[0] == '\0' ? "" : ": ", broken,
+		conclude_unsent(result), broken[0] == '\0' ? "" : ": ", broken,
 		broken[0] == '\0' ? "" : ", which accuses the way there");
 }
 
@@ -152,7 +159,7 @@ void conclude(struct result *result)
 			       result->log_doubt);
 		return;
 	}
-	if (result->log.unsent[0] != '\0') {
+	if (conclude_unsent(result) != NULL) {
 		say_unsent(result);
 		return;
 	}

@@ -39,6 +39,7 @@ struct result {
 	struct logpass log;
 	uint64_t durable_log, durable_media, durable_all;
 	uint64_t forgotten;    /* of the ledger */
+	bool is_marked_unsent; /* by the run or its label */
 	bool was_promised;     /* anything at all */
 	bool was_promised_now; /* a write of the last cycle, firmly */
 	bool has_log_grown;  /* by a writer's words, while the drive was read */
@@ -66,6 +67,9 @@ void conclude(struct result *result);
 
 /* No verdict, for REASON. */
 void conclude_none(struct result *result, const char *reason);
+
+/* Why its flushes do not count (P9), NULL where they do. */
+const char *conclude_unsent(const struct result *result);
 
 const char *conclude_answer_word(enum answer answer);
 const char *conclude_bound_word(const struct result *result);

@@ -327,6 +327,8 @@ static int judge_drive(struct verify *verify, struct err *err)
 	if (know_again(verify, err) < 0 || judge_promised(verify, err) < 0 ||
 	    look_closer(verify, err) < 0)
 		return -1;
+	result->is_marked_unsent =
+		admit_is_unsent(&result->run, verify->labels);
 	result->changed = atomic_load(&verify->changes.places);
 	result->changed_first = atomic_load(&verify->changes.first);
 	result->read_bytes = atomic_load(&verify->reader.read_bytes);

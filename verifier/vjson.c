@@ -170,8 +170,8 @@ static json_t *result_json(const struct result *result)
 	set(root, "exit_status", json_integer(result->status));
 	set(root, "reason", text(result->reason));
 	set(root, "unsent",
-	    result->log.unsent[0] == '\0' ? json_null()
-					  : text(result->log.unsent));
+	    conclude_unsent(result) == NULL ? json_null()
+					    : text(conclude_unsent(result)));
 	set(root, "flush_proof",
 	    result->log.flush_proof[0] == '\0' ? json_null()
 					       : text(result->log.flush_proof));

@@ -182,9 +182,9 @@ static void print_flushes(const struct result *result, FILE *to)
 {
 	if (result->log.flush_proof[0] != '\0')
 		fprintf(to, "log: %s\n", result->log.flush_proof);
-	if (result->log.unsent[0] != '\0')
-		fprintf(to, "log: flushes were not sent: %s\n",
-			result->log.unsent);
+	if (conclude_unsent(result) != NULL)
+		fprintf(to, "flushes were not sent: %s\n",
+			conclude_unsent(result));
 }
 
 static void print_depth(const struct result *result, FILE *to)
@@ -271,6 +271,9 @@ static void print_next_step(const struct result *result, FILE *to)
 	else if (result->log_doubt[0] != '\0')
 		fprintf(to, "hint: see that nobody writes to the log, and "
 			    "verify again\n");
+	else if (conclude_unsent(result) != NULL)
+		fprintf(to, "hint: see that flushes are sent (plugpull-writer "
+			    "--probe), and begin a new run, with a new log\n");
 	else if (result->tally.has_impossible)
 		fprintf(to, "hint: %s\n",
 			result->has_log

@@ -205,6 +205,16 @@ static int open_fill(struct fill *fill, struct err *err)
 	return fill->queue ? 0 : -1;
 }
 
+static void close_fill(struct fill *fill)
+{
+	target_queue_close(fill->queue);
+	if (fill->flying == 0)
+		free(fill->buffers);
+	else
+		target_buffer_abandon(fill->buffers);
+	record_cipher_free(fill->cipher);
+}
+
 static uint32_t chunk_bytes_of(const struct target *target)
 {
 	const struct target_info *info = target_info(target);
@@ -240,12 +250,25 @@ int fill_region(struct target *target, const struct run *run,
 		status = flush(&fill, err);
 	if (status == 0)
 		status = write_labels(&fill, run, err);
-	target_queue_close(fill.queue);
-	if (fill.flying == 0)
-		free(fill.buffers);
-	else
-		target_buffer_abandon(fill.buffers);
-	record_cipher_free(fill.cipher);
+	close_fill(&fill);
+	return status;
+}
+
+int fill_mark_unsent(struct target *target, const struct run *run,
+		     struct err *err)
+{
+	struct run marked = *run;
+	struct fill fill = {
+		.target = target,
+		.run = &marked,
+		.heard_ns = clock_monotonic_ns(),
+	};
+	int status = open_fill(&fill, err);
+
+	marked.is_unsent = true;
+	if (status == 0)
+		status = write_labels(&fill, &marked, err);
+	close_fill(&fill);
 	return status;
 }
 

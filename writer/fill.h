@@ -28,6 +28,13 @@ int fill_region(struct target *target, const struct run *run,
 		struct wstop *stop, const struct fill_watch *watch,
 		struct err *err);
 
+/*
+ * Writes both labels of RUN anew, marked: flushes may not have been sent, so
+ * that nothing is held against the drive (P9). Blocks for at most some minutes.
+ */
+int fill_mark_unsent(struct target *target, const struct run *run,
+		     struct err *err);
+
 enum fill_label {
 	FILL_LABEL_OURS,  /* this run's */
 	FILL_LABEL_OTHER, /* another run's */

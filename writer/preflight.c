@@ -110,6 +110,20 @@ static void read_block(const struct queuefacts *queue, struct blockfacts *block)
 		blockfacts_read(&identity, block);
 }
 
+/* By the name that the file had when it was attached; what is not found there
+ * any more is taken for the worse. */
+static void look_at_loop(struct preflight *preflight, const char *disk)
+{
+	struct mountfacts mount = {0};
+	char path[MOUNTFACTS_TEXT_BYTES];
+
+	preflight->has_loop = true;
+	if (identity_read_text(disk, "loop/backing_file", path, sizeof(path)))
+		mountfacts_read(path, &mount);
+	preflight->has_lazy_loop =
+		preflight->has_lazy_loop || !mount.flushes_always;
+}
+
 static int look_at_stack(struct preflight *preflight, struct err *err)
 {
 	struct stack *stack = elision_walk(preflight->target);
@@ -130,6 +144,9 @@ static int look_at_stack(struct preflight *preflight, struct err *err)
 		queuefacts_read(stack_disk(stack, (unsigned int)i),
 				&preflight->layers[i].queue);
 		read_block(&preflight->layers[i].queue, &preflight->blocks[i]);
+		if (preflight->layers[i].queue.is_loop)
+			look_at_loop(preflight,
+				     stack_disk(stack, (unsigned int)i));
 	}
 	preflight->count = count;
 	if (stack != NULL)
@@ -184,6 +201,13 @@ void preflight_free(struct preflight *preflight)
 	free(preflight->layers);
 	free(preflight->blocks);
 	memset(preflight, 0, sizeof(*preflight));
+}
+
+bool preflight_must_arrive(const struct preflight *preflight)
+{
+	return !preflight->has_lazy_loop &&
+	       (target_info(preflight->target)->is_block_device ||
+		preflight->mount.flushes_always);
 }
 
 /* ---- telling ---- */
@@ -266,10 +290,6 @@ static bool warns_of(const struct flushway_layer *layer, unsigned int kind,
 bool preflight_warning(const struct preflight *preflight, unsigned int i,
 		       char *text, size_t room)
 {
-	if (preflight->way.warning[0] != '\0' && i-- == 0) {
-		(void)snprintf(text, room, "%s", preflight->way.warning);
-		return true;
-	}
 	for (size_t at = 0; at < preflight->count; at++)
 		for (unsigned int kind = 0; kind < 3; kind++)
 			if (warns_of(&preflight->layers[at], kind, text,

@@ -31,6 +31,8 @@ struct preflight {
 	bool is_native;
 	char lineage[LINEAGE_TEXT_BYTES]; /* "" where it has none */
 	struct mountfacts mount;          /* not known but for files */
+	bool has_loop;                    /* some layer is a loop device ... */
+	bool has_lazy_loop; /* ... whose file a clean fsync may not flush */
 	char unknown[STACK_TEXT_BYTES];   /* below it, what was not found */
 	size_t count;
 	struct flushway_layer *layers; /* from the top down */
@@ -43,6 +45,10 @@ struct preflight {
 int preflight_look(struct preflight *preflight, const struct target *target,
 		   bool is_native, struct err *err);
 void preflight_free(struct preflight *preflight);
+
+/* A FLUSH arrives at the drivers also where nothing was written since the last
+ * one: no file system lies between that may know better. */
+bool preflight_must_arrive(const struct preflight *preflight);
 
 /* "would a flush reach it? yes: ...", the first sentence for everybody. */
 void preflight_tell(const struct preflight *preflight, char *text, size_t room);

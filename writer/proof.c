@@ -162,6 +162,8 @@ bool proof_elided(const struct flushcount_row *rows, size_t count,
 	bool has_bottom = false, all_count = true;
 
 	for (size_t i = 0; i < count; i++) {
+		if (rows[i].is_lost)
+			return false;
 		if (rows[i].is_top && rows[i].is_counted)
 			least = counted_by(&rows[i]);
 		if (!rows[i].is_bottom)

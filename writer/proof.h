@@ -67,7 +67,7 @@ size_t proof_rows(struct proof *proof, const struct flushcount_row **rows);
 
 /*
  * How many of ASKED never reached a driver. False where that cannot be known:
- * no driver counts, or they may have MERGED on the way. Pure.
+ * no driver counts, one has gone, or they may have MERGED on the way. Pure.
  */
 bool proof_elided(const struct flushcount_row *rows, size_t count,
 		  uint64_t asked, bool may_have_merged, uint64_t *elided);

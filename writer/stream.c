@@ -75,7 +75,9 @@ static void take_next(struct stream *stream, struct bundle *bundle)
 	struct place *place = NULL;
 
 	*record = stream->record;
-	record->durable_sequence = durable_w(stream->durable); /* P5 */
+	record->durable_sequence = stream->setup.is_unsent /* P5 */
+					   ? record->first_sequence - 1
+					   : durable_w(stream->durable);
 	record->sequence = durable_issue(stream->durable);
 	place = places_take(stream->places, &bundle->tags[bundle->count]);
 	assert(place->sequence == record->sequence);

@@ -36,6 +36,7 @@ struct stream_setup {
 	struct wstop *stop;
 	uint64_t drain_timeout_ms;
 	uint16_t stream;
+	bool is_unsent;         /* flushes prove nothing: W stays (P5, P9) */
 	uint64_t reserved;      /* the highest number asked for already */
 	uint64_t last_sequence; /* ends after this one; UINT64_MAX: none */
 };

@@ -9,6 +9,7 @@
 #include "common/target/elision.h"
 #include "common/target/target.h"
 #include "writer/durable.h"
+#include "writer/fill.h"
 #include "writer/wprogress.h"
 #include "writer/wsettings.h"
 #include "writer/wstop.h"
@@ -32,6 +33,14 @@ static bool has_flushes(const struct wflush *flush)
 {
 	return flush->settings->sync != ACKBODY_SYNC_NONE ||
 	       !flush->settings->is_resume;
+}
+
+void wflush_note_unsent(struct wflush *flush, const struct err *why)
+{
+	if (flush->words->unsent[0] == '\0')
+		(void)snprintf(flush->words->unsent,
+			       sizeof(flush->words->unsent), "%.*s",
+			       (int)strcspn(why->text, "\n"), why->text);
 }
 
 /* What is refused, unless the user has accepted it: then it is for the log. */
@@ -81,13 +90,6 @@ static int check_again(struct wflush *flush, struct err *err)
 	return refuse_or_accept(flush, &why, err);
 }
 
-/* A clean file need not be flushed by every file system. */
-static bool must_arrive(const struct wflush *flush)
-{
-	return target_info(flush->target)->is_block_device ||
-	       flush->preflight.mount.flushes_always;
-}
-
 static int ask(struct wflush *flush, struct err *err)
 {
 	struct err why;
@@ -95,7 +97,8 @@ static int ask(struct wflush *flush, struct err *err)
 	if (proof_begin(&flush->proof, flush->target, err) < 0 ||
 	    proof_ask(&flush->proof, flush->target, ASK_MS, err) < 0)
 		return -1;
-	if (!must_arrive(flush) || !proof_is_counted(&flush->proof))
+	if (!preflight_must_arrive(&flush->preflight) ||
+	    !proof_is_counted(&flush->proof))
 		return 0;
 	if (proof_judge(&flush->proof, &why) < 0)
 		return refuse_or_accept(flush, &why, err);
@@ -239,6 +242,26 @@ static void copy_rows(struct wflush *flush)
 		words->rows[i] = rows[i];
 }
 
+/* P9: some of them not having been sent is enough. Between a file system and a
+ * drive one FLUSH may have served two. */
+static void judge_elided(struct wflush *flush)
+{
+	const struct wflush_words *words = flush->words;
+	struct err why;
+
+	if (!words->has_elided || words->elided == 0 ||
+	    flush->preflight.has_loop ||
+	    !target_info(flush->target)->is_block_device ||
+	    target_is_gone(flush->target))
+		return;
+	(void)err_set(&why,
+		      "%" PRIu64 " of %" PRIu64
+		      " flushes were reported complete and have reached no "
+		      "driver",
+		      words->elided, words->asked);
+	wflush_note_unsent(flush, &why);
+}
+
 void wflush_finish(struct wflush *flush, uint64_t flushes,
 		   const struct ackbody_cycle *cycle)
 {
@@ -250,18 +273,36 @@ void wflush_finish(struct wflush *flush, uint64_t flushes,
 	size_t count;
 
 	words->asked = flushes;
-	if (words->unsent[0] == '\0' &&
-	    proof_look(&flush->proof, flushes, true, &why) < 0 &&
+	if (proof_look(&flush->proof, flushes, true, &why) < 0 &&
 	    !target_is_gone(flush->target))
-		(void)snprintf(words->unsent, sizeof(words->unsent), "%.*s",
-			       (int)strcspn(why.text, "\n"), why.text);
+		wflush_note_unsent(flush, &why);
 	count = proof_rows(&flush->proof, &rows);
 	words->has_elided = proof_elided(rows, count, flushes, may_have_merged,
 					 &words->elided);
+	judge_elided(flush);
 	copy_rows(flush);
 	words->has_trace = flush->trace != NULL;
 	if (flush->trace != NULL)
 		wtrace_finish(flush->trace, &words->trace);
+}
+
+void wflush_mark(struct wflush *flush, struct run *run)
+{
+	char text[2 * FLUSHWAY_TEXT_BYTES];
+	struct err err;
+
+	if (run->is_unsent || flush->words->unsent[0] == '\0')
+		return;
+	elision_allow(flush->target, true); /* nothing more is proven by it */
+	run->is_unsent = fill_mark_unsent(flush->target, run, &err) == 0;
+	if (run->is_unsent)
+		return;
+	(void)snprintf(text, sizeof(text),
+		       "warning: the label could not be marked as that of a "
+		       "run whose flushes were not sent: %.*s; do not verify "
+		       "it without its log",
+		       (int)strcspn(err.text, "\n"), err.text);
+	wprogress_note(text);
 }
 
 void wflush_free(struct wflush *flush)

@@ -78,6 +78,11 @@ void wflush_watch(struct wflush *flush, uint64_t flushes, struct wstop *stop);
 /* All streams have ended. */
 void wflush_finish(struct wflush *flush, uint64_t flushes,
 		   const struct ackbody_cycle *cycle);
+/* Flushes do not arrive, for whatever reason: the first one is kept. */
+void wflush_note_unsent(struct wflush *flush, const struct err *why);
+/* Where they do not, and RUN does not say so yet, its labels are made to (P9).
+ * Nothing may be in flight. Where that fails the user is told. */
+void wflush_mark(struct wflush *flush, struct run *run);
 void wflush_free(struct wflush *flush);
 
 /* The I-th sentence about the cycle, I from 0; false: there is none. */

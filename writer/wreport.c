@@ -34,13 +34,11 @@ struct report {
 static void ask(struct report *report)
 {
 	struct proof proof = {0};
-	bool is_clean_file = !target_info(report->target)->is_block_device &&
-			     !report->look.mount.flushes_always;
 
 	if (proof_begin(&proof, report->target, &report->answer) == 0 &&
 	    target_info(report->target)->has_flush &&
 	    report->look.way.answer != FLUSHWAY_NOT_NEEDED &&
-	    proof_is_counted(&proof) && !is_clean_file) {
+	    proof_is_counted(&proof) && preflight_must_arrive(&report->look)) {
 		report->was_asked = true;
 		report->has_arrived = proof_ask(&proof, report->target, ASK_MS,
 						&report->answer) == 0 &&

@@ -79,6 +79,11 @@ static int begin_flushes(struct writer *writer, struct err *err)
 			    &writer->result->flush, err);
 }
 
+static bool is_unsent(const struct writer *writer)
+{
+	return writer->result->flush.unsent[0] != '\0';
+}
+
 static void tick_fill(void *context, uint64_t done_bytes, uint64_t size_bytes)
 {
 	wprogress_show_fill(context, done_bytes, size_bytes);
@@ -102,6 +107,7 @@ static int begin_new(struct writer *writer, struct err *err)
 	    wlog_open(&writer->log, writer->settings, writer->stop, err) < 0 ||
 	    ackclient_start(writer->log.acks, run->streams, err) < 0)
 		return -1;
+	run->is_unsent = is_unsent(writer);
 	writer->log.body.run = *run;
 	if (wlog_say(&writer->log, ACKBODY_RUN, err) < 0 ||
 	    wlog_confirm(&writer->log, err) < 0)
@@ -221,6 +227,7 @@ static int make_streams(struct writer *writer, struct err *err)
 			.stop = writer->stop,
 			.drain_timeout_ms = writer->settings->drain_timeout_ms,
 			.stream = i,
+			.is_unsent = is_unsent(writer),
 			.reserved = first_reservation(writer, i),
 			.last_sequence = wsettings_last_sequence(
 				writer->settings, cycle, i),
@@ -357,8 +364,14 @@ static int say_flushes(struct writer *writer, struct err *err)
 	struct wflush_words *words = &writer->result->flush;
 	bool was_unsent = words->unsent[0] != '\0';
 	char text[ACKBODY_TEXT_BYTES];
+	struct err reason;
 	int status = 0;
 
+	if (atomic_load(&writer->stop->is_unsent)) { /* it is on record */
+		wstop_reason(writer->stop, &reason);
+		wflush_note_unsent(&writer->flush, &reason);
+		was_unsent = true;
+	}
 	wflush_finish(&writer->flush, writer->result->flushes,
 		      &writer->result->cycle);
 	if (!was_unsent && words->unsent[0] != '\0')
@@ -407,10 +420,23 @@ static int report_failure(struct writer *writer, struct err *err)
 	return err_prefix(err, "stopped after %.3f s of writing", seconds);
 }
 
+/* Not where the drive has left, or still owes an answer. */
+static void mark_if_found(struct writer *writer)
+{
+	bool is_idle = !writer->result->is_gone;
+
+	for (unsigned int i = 0; i < writer->started; i++)
+		is_idle = is_idle && !stream_is_abandoned(writer->streams[i]);
+	if (is_idle)
+		wflush_mark(&writer->flush, &writer->result->run);
+}
+
 static int run_cycle(struct writer *writer, struct err *err)
 {
-	int status = make_streams(writer, err);
+	int status = 0;
 
+	wflush_mark(&writer->flush, &writer->result->run);
+	status = make_streams(writer, err);
 	if (status == 0)
 		status = begin_cycle(writer, err);
 	if (status < 0)
@@ -419,6 +445,7 @@ static int run_cycle(struct writer *writer, struct err *err)
 	watch(writer);
 	join_streams(writer);
 	status = say_flushes(writer, err);
+	mark_if_found(writer);
 	if (status == 0)
 		status = say_gone(writer, err);
 	if (status == 0)

@@ -14,6 +14,7 @@
 #define LABEL_VERSION           1
 #define LABEL_BODY_AT           16
 #define FLAG_FILLED             1U
+#define FLAG_UNSENT             2U
 
 static_assert(RUN_PATTERN_RANDOM == 0 && RUN_PATTERN_SEQUENTIAL == 1,
 	      "the numbers of the patterns are part of the format");
@@ -186,7 +187,9 @@ void run_encode_body(const struct run *run, uint8_t body[RUN_BODY_BYTES])
 	bytes_put32(body + 36, run->logical_block_bytes);
 	bytes_put16(body + 40, run->streams);
 	bytes_put16(body + 42, (uint16_t)run->pattern);
-	bytes_put16(body + 44, run->is_filled ? FLAG_FILLED : 0);
+	bytes_put16(body + 44,
+		    (uint16_t)((run->is_filled ? FLAG_FILLED : 0) |
+			       (run->is_unsent ? FLAG_UNSENT : 0)));
 	bytes_put64(body + 48, run->seed);
 	bytes_put64(body + 56, run->created_ns);
 	memcpy(body + 64, run->identity,
@@ -202,7 +205,8 @@ int run_decode_body(struct run *run, const uint8_t body[RUN_BODY_BYTES],
 	uint16_t pattern = bytes_get16(body + 42);
 	uint16_t flags = bytes_get16(body + 44);
 
-	if (pattern > RUN_PATTERN_SEQUENTIAL || (flags & ~FLAG_FILLED) != 0)
+	if (pattern > RUN_PATTERN_SEQUENTIAL ||
+	    (flags & ~(FLAG_FILLED | FLAG_UNSENT)) != 0)
 		return err_set(err,
 			       "the run's pattern %u or flags %#x are unknown",
 			       pattern, flags);
@@ -214,6 +218,7 @@ int run_decode_body(struct run *run, const uint8_t body[RUN_BODY_BYTES],
 	decoded.streams = bytes_get16(body + 40);
 	decoded.pattern = (enum run_pattern)pattern;
 	decoded.is_filled = (flags & FLAG_FILLED) != 0;
+	decoded.is_unsent = (flags & FLAG_UNSENT) != 0;
 	decoded.seed = bytes_get64(body + 48);
 	decoded.created_ns = bytes_get64(body + 56);
 	memcpy(decoded.identity, body + 64, RUN_TEXT_BYTES);

@@ -67,7 +67,6 @@ static void add_row(struct flushcount *counts, const char *disk, bool is_bottom)
 
 	(void)snprintf(row->name, sizeof(row->name), "%.31s",
 		       slash == NULL ? disk : slash + 1);
-	row->is_top = counts->count == 0;
 	row->is_bottom = is_bottom;
 	*fd = -1;
 	if (has_requests(disk))
@@ -75,6 +74,34 @@ static void add_row(struct flushcount *counts, const char *disk, bool is_bottom)
 	row->is_counted = read_count(*fd, &row->first);
 	row->last = row->first;
 	counts->count++;
+}
+
+static bool is_mapper(const struct flushcount_row *row)
+{
+	return row->is_counted && strncmp(row->name, "dm-", 3) == 0;
+}
+
+/*
+ * A multipath of requests (dm-rq.c, blk_insert_cloned_request()) counts its
+ * FLUSHes itself; the paths below are handed them past their own count. Which
+ * rows lie below it is not known here: none at the bottom proves anything then.
+ */
+static void trust_mappers(struct flushcount *counts)
+{
+	bool has_mapper = false;
+
+	for (size_t i = 0; i < counts->count; i++)
+		has_mapper = has_mapper || is_mapper(&counts->rows[i]);
+	if (!has_mapper)
+		return;
+	for (size_t i = 0; i < counts->count; i++) {
+		struct flushcount_row *row = &counts->rows[i];
+
+		if (is_mapper(row))
+			row->is_bottom = true;
+		else if (row->is_bottom)
+			row->is_bottom = row->is_counted = false;
+	}
 }
 
 struct flushcount *flushcount_of_stack(const struct stack *stack)
@@ -86,6 +113,9 @@ struct flushcount *flushcount_of_stack(const struct stack *stack)
 	for (unsigned int i = 0; i < stack_count(stack); i++)
 		add_row(counts, stack_disk(stack, i),
 			stack_is_bottom(stack, i));
+	if (counts->count > 0)
+		counts->rows[0].is_top = stack_has_one_way(stack);
+	trust_mappers(counts);
 	return counts;
 }
 

@@ -6,7 +6,8 @@
  * Linux counts them in field 16 of /sys/block/X/stat (Documentation/block/
  * stat.rst), since 5.5, where the queue is one of requests; layers that only
  * pass bios on (device mapper, md, NVMe multipath) count none. Commands by
- * pass-through are not counted. The count is everybody's: other users of a
+ * pass-through are not counted, nor what a multipath of requests hands to its
+ * paths: it counts itself. The count is everybody's: other users of a
  * drive can make it rise, nobody can keep it from rising.
  */
 #ifndef COMMON_TARGET_FLUSHCOUNT_H
@@ -25,7 +26,7 @@ struct target;
 struct flushcount_row {
 	char name[FLUSHCOUNT_NAME_BYTES]; /* of the kernel: "sdb" */
 	bool is_top;     /* requests of the target itself arrive here */
-	bool is_bottom;  /* nothing is known below it */
+	bool is_bottom;  /* nothing that counts is known below it */
 	bool is_counted; /* first and last are from a driver that counts */
 	bool is_lost;    /* it counted, and cannot be read any more */
 	uint64_t first;  /* when it was opened, or forgotten */

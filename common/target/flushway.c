@@ -21,6 +21,8 @@ static const struct {
 	{"aacraid", false, false, true},
 };
 
+#define LOGICAL_CHANNEL 2 /* megaraid_sas: MEGASAS_MAX_PD_CHANNELS */
+
 #define DRIVERS (sizeof(drivers) / sizeof(drivers[0]))
 
 static size_t driver_of(const struct flushway_layer *layer)
@@ -108,7 +110,15 @@ static void refuse_elision(const struct flushway_layer *layer,
 	tell_remedy(queue, way->remedy);
 }
 
-/* True where some driver makes it certain. */
+/* It is a plain drive behind an adapter that has logical ones, too. */
+static bool is_physical(const struct flushway_layer *layer)
+{
+	return layer->queue.channel >= 0 &&
+	       layer->queue.channel < LOGICAL_CHANNEL;
+}
+
+/* True where some driver completes flushes, or may: which one it was nobody
+ * would know afterwards. */
 static bool decide_driver(const struct flushway_input *input,
 			  struct flushway *way)
 {
@@ -116,24 +126,25 @@ static bool decide_driver(const struct flushway_input *input,
 		const struct flushway_layer *layer = &input->layers[i];
 		size_t driver = driver_of(layer);
 
-		if (driver == DRIVERS)
-			continue;
-		if (drivers[driver].may)
-			(void)snprintf(way->warning, sizeof(way->warning),
-				       "%s hangs on %s, which completes the "
-				       "flushes of its logical drives itself "
-				       "unless its firmware takes them: a "
-				       "verdict may be about the adapter",
-				       layer->queue.name, layer->queue.driver);
-		if (!drivers[driver].swallows)
+		if (driver == DRIVERS ||
+		    (!drivers[driver].swallows &&
+		     (!drivers[driver].may || is_physical(layer))))
 			continue;
 		way->answer = FLUSHWAY_NO;
-		(void)snprintf(way->text, sizeof(way->text),
-			       "%s hangs on %s, whose driver completes every "
-			       "flush itself",
-			       layer->queue.name, layer->queue.driver);
-		(void)snprintf(way->remedy, sizeof(way->remedy),
-			       "test the drive on a plain host adapter");
+		(void)snprintf(
+			way->text, sizeof(way->text), "%s hangs on %s, %s",
+			layer->queue.name, layer->queue.driver,
+			drivers[driver].swallows
+				? "whose driver completes every flush itself"
+				: "which completes the flushes of its logical "
+				  "drives itself unless its firmware takes "
+				  "them");
+		(void)snprintf(
+			way->remedy, sizeof(way->remedy), "%s",
+			drivers[driver].swallows
+				? "test the drive on a plain host adapter"
+				: "let the adapter pass the drive through "
+				  "(JBOD), or test it on a plain host adapter");
 		return true;
 	}
 	return false;

@@ -54,7 +54,6 @@ struct flushway {
 	enum flushway_answer answer;
 	char text[FLUSHWAY_TEXT_BYTES];    /* the reason, in one sentence */
 	char remedy[FLUSHWAY_TEXT_BYTES];  /* the next step; "" */
-	char warning[FLUSHWAY_TEXT_BYTES]; /* what may yet be so; "" */
 };
 
 void flushway_decide(const struct flushway_input *input, struct flushway *way);

@@ -141,6 +141,21 @@ static void read_driver(const char *disk, char *to)
 	}
 }
 
+/* "device" leads to ".../target0:2:1/0:2:1:0". */
+static int read_channel(const char *disk)
+{
+	char path[PATH_MAX], real[PATH_MAX], rest;
+	int at[4];
+
+	if (snprintf(path, sizeof(path), "%s/device", disk) >=
+		    (int)sizeof(path) ||
+	    realpath(path, real) == NULL ||
+	    sscanf(last_name(real), "%9d:%9d:%9d:%9d%c", &at[0], &at[1], &at[2],
+		   &at[3], &rest) != 4)
+		return -1;
+	return at[1];
+}
+
 static bool is_hidden_path(const char *name)
 {
 	unsigned int at[3];
@@ -172,6 +187,7 @@ void queuefacts_read(const char *disk, struct queuefacts *facts)
 	facts->is_bottom = !facts->is_loop && !has_members(disk);
 	facts->is_hidden_path = is_hidden_path(facts->name);
 	facts->is_rotational = read_number(disk, "queue/rotational") == 1;
+	facts->channel = read_channel(disk);
 	read_driver(disk, facts->driver);
 	read_scheduler(disk, facts->scheduler);
 	facts->max_sectors_kb = read_number(disk, "queue/max_sectors_kb");

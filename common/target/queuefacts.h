@@ -31,6 +31,7 @@ struct queuefacts {
 	/* The module, else the driver, of the host adapter, the bridge or the
 	 * controller that it hangs on: "ahci", "uas", "nvme"; "". */
 	char driver[QUEUEFACTS_TEXT_BYTES];
+	int channel; /* C of a SCSI device's H:C:T:L; -1: it has none */
 	char scheduler[QUEUEFACTS_TEXT_BYTES]; /* the one in force; "" */
 	uint64_t max_sectors_kb, max_hw_sectors_kb, nr_requests;
 	uint64_t atomic_unit_bytes; /* queue/atomic_write_unit_max_bytes */

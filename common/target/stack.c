@@ -29,6 +29,7 @@ struct queue {
 struct stack {
 	const char *sysfs;
 	bool has_top; /* queues[0] is the block device on top of all others */
+	bool has_one_way; /* in: queues[0] */
 	unsigned int count;
 	unsigned int met; /* drives and layers, each time one is come upon */
 	struct queue queues[STACK_QUEUES_MAX];
@@ -353,7 +354,7 @@ struct stack *stack_of_device(const char *sysfs, dev_t device)
 		return NULL;
 	stack->sysfs = sysfs;
 	add_device(stack, device);
-	stack->has_top = stack->count == 1;
+	stack->has_top = stack->has_one_way = stack->count == 1;
 	walk(stack);
 	return stack;
 }
@@ -367,6 +368,7 @@ struct stack *stack_of_file(const char *sysfs, int fd)
 	stack->sysfs = sysfs;
 	if (!add_file(stack, fd))
 		add_unknown(stack, "a file that cannot be asked");
+	stack->has_one_way = stack->count == 1 && stack->unknown[0] == '\0';
 	walk(stack);
 	return stack;
 }
@@ -424,6 +426,11 @@ unsigned int stack_count(const struct stack *stack)
 const char *stack_disk(const struct stack *stack, unsigned int i)
 {
 	return stack->queues[i].disk;
+}
+
+bool stack_has_one_way(const struct stack *stack)
+{
+	return stack->has_one_way;
 }
 
 bool stack_is_bottom(const struct stack *stack, unsigned int i)

@@ -56,6 +56,10 @@ const char *stack_elided_at(const struct stack *stack);
 unsigned int stack_count(const struct stack *stack);
 const char *stack_disk(const struct stack *stack, unsigned int i);
 
+/* The first is what every request passes: the device itself, or the only one
+ * below the file system. */
+bool stack_has_one_way(const struct stack *stack);
+
 /* Nothing was found below it. */
 bool stack_is_bottom(const struct stack *stack, unsigned int i);
 

@@ -112,6 +112,30 @@ static void look(void)
 	assert_int_equal(scene.reads[1], 1);
 }
 
+static void p9_a_label_marked_later_is_still_the_run_s(void **state)
+{
+	struct run marked = scene.run, other = scene.run;
+
+	(void)state;
+	look();
+	assert_false(admit_is_unsent(&scene.run, scene.labels));
+	marked.is_unsent = true;
+	assert_true(admit_is_unsent(&marked, scene.labels));
+	for (unsigned int copy = 0; copy < 2; copy++) {
+		struct finding finding;
+
+		scene.labels[copy].run = marked;
+		assert_true(admit_is_unsent(&scene.run, scene.labels));
+		assert_false(admit_finding(&scene.run, &scene.labels[copy],
+					   copy, &finding));
+		scene.labels[copy].run = scene.run;
+	}
+	other.id[0] ^= 1;
+	other.is_unsent = true;
+	scene.labels[0].run = other; /* another run's word */
+	assert_false(admit_is_unsent(&scene.run, scene.labels));
+}
+
 static void expect_finding(unsigned int copy, bool is_finding)
 {
 	struct finding finding;
@@ -205,6 +229,7 @@ int main(void)
 		ROW(p9_a_label_that_answers_at_last_is_a_change),
 		ROW(p4_a_label_that_keeps_silent_twice_is_hung),
 		ROW(p9_where_the_rig_failed_nobody_asks_again),
+		ROW(p9_a_label_marked_later_is_still_the_run_s),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -278,6 +278,38 @@ static void what_has_gone_proves_nothing(void **state)
 	stack_close(stack);
 }
 
+/* P9: the paths of a multipath of requests are handed FLUSHes past their own
+ * count; its own is the one to look at. */
+static void a_multipath_of_requests_counts_for_its_paths(void **state)
+{
+	const struct sysfs_fake *tree = *state;
+	const struct flushcount_row *rows;
+	struct flushcount *counts;
+	struct stack *stack;
+
+	put_disk(tree, "dm-1", false, 0); /* a volume on top of it */
+	put_disk(tree, "dm-0", true, 5);
+	put_disk(tree, "sda", true, 1);
+	put_disk(tree, "sdb", true, 1);
+	put_slave(tree, "dm-1", "dm-0");
+	put_slave(tree, "dm-0", "sda");
+	put_slave(tree, "dm-0", "sdb");
+	counts = open_top(tree, "dm-1", &stack);
+	assert_int_equal(flushcount_rows(counts, &rows), 4);
+	assert_string_equal(missing(counts), "dm-0");
+	put_count(tree, "dm-0", 6);
+	assert_string_equal(missing(counts), "");
+	flushcount_restart(counts);
+	put_count(tree, "sda", 2); /* somebody else's */
+	assert_string_equal(missing(counts), "dm-0");
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(rows[i].is_counted,
+				 rows[i].name[0] == 'd' &&
+					 rows[i].name[3] == '0');
+	flushcount_close(counts);
+	stack_close(stack);
+}
+
 #define ROW(test)                                               \
 	cmocka_unit_test_setup_teardown(test, sysfs_fake_setup, \
 					sysfs_fake_teardown)
@@ -294,6 +326,7 @@ int main(void)
 		ROW(the_bottom_is_where_nothing_was_found_below),
 		ROW(a_bottom_that_does_not_count_may_have_had_it),
 		ROW(what_has_gone_proves_nothing),
+		ROW(a_multipath_of_requests_counts_for_its_paths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -205,11 +205,18 @@ static void p9_drivers_that_swallow_flushes(void **state)
 	expect(&way, FLUSHWAY_NO, "completes every flush itself");
 	way.input.is_native = false;
 	hangs_on(layer, "megaraid_sas");
+	layer->queue.channel = 2;
+	expect(&way, FLUSHWAY_NO, "flushes of its logical drives itself");
+	assert_non_null(strstr(way.answer.remedy, "JBOD"));
+	layer->queue.channel = -1; /* it cannot be told */
+	expect(&way, FLUSHWAY_NO, "flushes of its logical drives itself");
+	way.input.is_native = true; /* it has these commands, too */
+	expect(&way, FLUSHWAY_NO, "flushes of its logical drives itself");
+	way.input.is_native = false;
+	layer->queue.channel = 1; /* passed through */
 	expect(&way, FLUSHWAY_YES, "every queue");
-	assert_non_null(strstr(way.answer.warning, "megaraid_sas"));
 	hangs_on(layer, "mpt3sas");
 	expect(&way, FLUSHWAY_YES, "every queue");
-	assert_string_equal(way.answer.warning, "");
 }
 
 static void p9_a_driver_s_word_is_not_the_drive_s(void **state)

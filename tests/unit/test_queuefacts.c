@@ -130,6 +130,13 @@ static void a_drive_hangs_on_its_adapter(void **state)
 	sysfs_fake_link(tree, "bus/pci/drivers/PMC MaxRAID/module",
 			"module/pmcraid");
 	assert_string_equal(read_it(tree, SDB).driver, "pmcraid");
+	assert_int_equal(read_it(tree, SDB).channel, -1);
+	put(tree, "devices/pci0000:00/0000:00:1f.2/ata3/host2/target2:1:0",
+	    "2:1:0:0/x", "");
+	sysfs_fake_link(tree, SDB "/device",
+			"devices/pci0000:00/0000:00:1f.2/ata3/host2/"
+			"target2:1:0/2:1:0:0");
+	assert_int_equal(read_it(tree, SDB).channel, 1);
 }
 
 #define ROW(test)                                               \

@@ -51,6 +51,7 @@ struct scene {
 	struct drive_fake *drive;
 	enum trouble trouble;
 	uint64_t trouble_at; /* which write or flush, from 1 */
+	bool is_unsent;
 	struct err err;
 
 	/* The drive's account. */
@@ -101,6 +102,8 @@ static void see_submitted(void *context, const struct target_request *request)
 		return; /* is the drive still there? */
 	must(scene, request->is_fua == is_fua, "P1: FUA as told");
 	must(scene, bytes_get64(atom + AT_W) <= scene->w, "P5: W is too high");
+	must(scene, !scene->is_unsent || bytes_get64(atom + AT_W) == FIRST - 1,
+	     "P9: a promise of what was not sent");
 	must(scene, number_of(request) <= ackclient_reserved(scene->acks, 0),
 	     "P2: a number that is not reserved");
 	must(scene, !scene->has_failed, "P1: a write behind a failure");
@@ -253,6 +256,7 @@ static struct stream_counts run_stream(struct scene *scene)
 		.acks = scene->acks,
 		.stop = &scene->stop,
 		.drain_timeout_ms = 5000,
+		.is_unsent = scene->is_unsent,
 		.reserved = RESERVED,
 		.last_sequence = LAST,
 	};
@@ -322,6 +326,16 @@ static void p1_a_flush_promises_what_had_completed_before_it(void **state)
 	assert_int_equal(counts.durable, NUMBERS);
 	assert_int_equal(scene->w, LAST);
 	assert_true(scene->good_flushes >= NUMBERS / 32);
+}
+
+/* The log is told what completed; the drive's own records must not convict. */
+static void p9_what_was_not_sent_is_proved_by_no_record(void **state)
+{
+	struct scene *scene = *state;
+	struct stream_counts counts;
+
+	scene->is_unsent = true;
+	assert_int_equal(play(scene, &counts), NUMBERS);
 }
 
 static void p1_fua_promises_what_has_completed(void **state)
@@ -400,6 +414,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ROW(p1_a_flush_promises_what_had_completed_before_it),
+		ROW(p9_what_was_not_sent_is_proved_by_no_record),
 		ROW(p1_fua_promises_what_has_completed),
 		ROW(p1_without_sync_nothing_is_promised),
 		ROW(p1_a_short_write_ends_the_run),
