@@ -3,7 +3,7 @@
  *   sysfs: NVMe or SCSI?  NVMe: Identify (2), Get Features, SMART log
  *                         SCSI: INQUIRY, capacity, mode page 08h, VPD 80h, 86h;
  *                               "ATA     ": IDENTIFY DEVICE, else SYNCHRONIZE
- *                               CACHE of one block, and VPD 89h
+ *                               CACHE of the whole drive, and VPD 89h
  */
 #include "common/drive/drivefacts.h"
 
@@ -232,8 +232,28 @@ static void ask_extended(const struct asker *asker)
 			    "power (VPD page 86h, NV_SUP)");
 }
 
-/* A bridge that hides the cache of the ATA drive behind it may show the drive
- * (SAT-3 10.4.7: IDENTIFY DEVICE from byte 60 on). */
+/*
+ * A cache in use that one of the two shows is in use. That it is not is believed
+ * where both say so: a bridge's page may be made up, and its copy of the drive's
+ * words may be of when the drive was attached.
+ */
+static void weigh_cache(const struct atacmd_drive *drive,
+			struct drivefacts *facts)
+{
+	const bool is_off = drive->has_cache_word && !drive->is_cache_on;
+
+	if (drive->has_cache_word && drive->has_cache)
+		facts->has_cache = DRIVEFACTS_YES;
+	if (drive->has_cache_word && drive->is_cache_on)
+		facts->has_cache = facts->is_cache_on = DRIVEFACTS_YES;
+	else if (facts->is_cache_on == DRIVEFACTS_NO && !is_off)
+		facts->is_cache_on = DRIVEFACTS_UNKNOWN;
+	if (facts->has_cache == DRIVEFACTS_NO && !is_off)
+		facts->has_cache = DRIVEFACTS_UNKNOWN;
+}
+
+/* A bridge may show the ATA drive behind it (SAT-3 10.4.7: IDENTIFY DEVICE from
+ * byte 60 on). */
 static void ask_bridge(const struct asker *asker)
 {
 	uint8_t bytes[SCSICMD_VPD_BYTES];
@@ -246,8 +266,7 @@ static void ask_bridge(const struct asker *asker)
 				  &drive) == -1)
 		return;
 	asker->facts->is_bridge = true;
-	if (asker->facts->is_cache_on == DRIVEFACTS_UNKNOWN)
-		take_ata(&drive, asker->facts);
+	weigh_cache(&drive, asker->facts);
 }
 
 static void ask_serial(const struct asker *asker)
@@ -296,7 +315,9 @@ static void ask_sync(const struct asker *asker)
 			facts->has_flush = DRIVEFACTS_YES;
 		else if (status == -EINVAL || status == -EOPNOTSUPP)
 			facts->has_flush = DRIVEFACTS_NO;
-		if (status != -EOPNOTSUPP)
+		else
+			facts->has_flush = DRIVEFACTS_UNKNOWN;
+		if (facts->has_flush != DRIVEFACTS_NO)
 			return;
 	}
 }

@@ -64,8 +64,9 @@ struct drivefacts {
 	uint64_t size_bytes;          /* of the whole drive; 0: unknown */
 
 	/* A SCSI device that says itself that an ATA drive is behind it (VPD
-	 * page 89h): a bridge or a translating host adapter. The cache facts
-	 * are the ATA drive's then, where the bridge has no caching page. */
+	 * page 89h): a bridge or a translating host adapter. Its cache is in
+	 * use where its caching page or the ATA drive's words say so, and is
+	 * not only where both do. */
 	bool is_bridge;
 	/* What points to or against power-loss protection, in one sentence for
 	 * people; "" where nothing does. Never a proof. */
@@ -77,7 +78,7 @@ struct drivefacts {
  * enough for root). TIMEOUT_MS (at least 1) is the kernel's for each command:
  * when it is over, the kernel resets the drive, so take 10,000 or more on a
  * drive that is being tested. At most DRIVEFACTS_COMMANDS_MAX commands are
- * sent; one is a SYNCHRONIZE CACHE of a single block to a SCSI device. Blocks.
+ * sent; one is a SYNCHRONIZE CACHE of the whole drive to a SCSI device. Blocks.
  *
  * 0, also where kind is DRIVEFACTS_NONE or a part stayed unknown; -1 where the
  * drive could not be asked at all: no right to (CAP_SYS_ADMIN, CAP_SYS_RAWIO),

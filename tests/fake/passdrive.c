@@ -146,16 +146,46 @@ static void give(struct sg_io_hdr *io, const void *bytes, size_t count)
 	io->resid = (int)(io->dxfer_len - length);
 }
 
+static void make_identify(const struct passdrive *drive, bool is_cache_on,
+			  uint8_t bytes[512])
+{
+	memcpy(bytes + 20, "APSS 2", 6);
+	memcpy(bytes + 54, "aFekA AT", 8);
+	bytes_put16(bytes + 2 * 49, 1 << 8);
+	bytes_put16(bytes + 2 * 82, drive->has_cache ? 1 << 5 : 0);
+	bytes_put16(bytes + 2 * 83, 0x4000 | 1 << 10 | 1 << 12 |
+					    (drive->knows_sync ? 1 << 13 : 0));
+	bytes_put16(bytes + 2 * 84,
+		    (uint16_t)(0x4000 | (drive->has_fua ? 1 << 6 : 0)));
+	bytes_put16(bytes + 2 * 85, is_cache_on ? 1 << 5 : 0);
+	bytes_put16(bytes + 2 * 87, 0x4000);
+}
+
+/* SAT-3 10.4.7. */
+static int give_bridged(const struct passdrive *drive, struct sg_io_hdr *io)
+{
+	uint8_t bytes[572] = {0, 0x89, 2, 0x38};
+
+	bytes[56] = 0xec;
+	make_identify(drive, drive->is_bridge_cache_on, bytes + 60);
+	if (!drive->has_bridge_words)
+		memset(bytes + 60 + 2 * 82, 0, 12);
+	give(io, bytes, sizeof(bytes));
+	return 0;
+}
+
 static int give_inquiry(const struct passdrive *drive, struct sg_io_hdr *io)
 {
 	uint8_t bytes[96] = {0, 0, 6, 2, 91};
-	uint8_t pages[] = {0, 0, 0, 2, 0, 0x80};
+	uint8_t pages[] = {0, 0, 0, drive->is_bridge ? 3 : 2, 0, 0x80, 0x89};
 	uint8_t serial[] = {0, 0x80, 0, 5, 'P', 'A', 'S', 'S', '3'};
 
 	if (io->cmdp[1] == 1 && io->cmdp[2] == 0)
 		give(io, pages, sizeof(pages));
 	else if (io->cmdp[1] == 1 && io->cmdp[2] == 0x80)
 		give(io, serial, sizeof(serial));
+	else if (io->cmdp[1] == 1 && io->cmdp[2] == 0x89 && drive->is_bridge)
+		return give_bridged(drive, io);
 	else if (io->cmdp[1] == 1)
 		return refuse(io, KEY_OF_ILLEGAL, 0x24);
 	memcpy(bytes + 8,
@@ -220,16 +250,7 @@ static int give_identify(const struct passdrive *drive, struct sg_io_hdr *io)
 {
 	uint8_t bytes[512] = {0};
 
-	memcpy(bytes + 20, "APSS 2", 6);
-	memcpy(bytes + 54, "aFekA AT", 8);
-	bytes_put16(bytes + 2 * 49, 1 << 8);
-	bytes_put16(bytes + 2 * 82, drive->has_cache ? 1 << 5 : 0);
-	bytes_put16(bytes + 2 * 83, 0x4000 | 1 << 10 | 1 << 12 |
-					    (drive->knows_sync ? 1 << 13 : 0));
-	bytes_put16(bytes + 2 * 84,
-		    (uint16_t)(0x4000 | (drive->has_fua ? 1 << 6 : 0)));
-	bytes_put16(bytes + 2 * 85, drive->is_cache_on ? 1 << 5 : 0);
-	bytes_put16(bytes + 2 * 87, 0x4000);
+	make_identify(drive, drive->is_cache_on, bytes);
 	give(io, bytes, sizeof(bytes));
 	return 0;
 }

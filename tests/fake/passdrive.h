@@ -34,7 +34,9 @@ struct passdrive {
 	bool has_cache, is_cache_on, is_stubborn; /* ignores being switched */
 	bool has_fua;
 	bool knows_long, knows_sync, knows_mode10, has_caching_page;
-	unsigned int attentions; /* so many commands first */
+	bool is_bridge; /* a SCSI one shows an ATA drive in VPD page 89h ... */
+	bool has_bridge_words, is_bridge_cache_on; /* ... and what that says */
+	unsigned int attentions;                   /* so many commands first */
 
 	/* What reads, writes and flushes get; 0: what they ask for. */
 	int fail_errno; /* of the ioctl */

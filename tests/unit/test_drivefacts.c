@@ -118,6 +118,39 @@ static void a_bridge_that_hides_its_cache_is_unknown(void **state)
 	assert_true(drive.commands < 2 * DRIVEFACTS_COMMANDS_MAX);
 }
 
+/* P9: "not in use" elides every flush; it takes two to be believed. */
+static void p9_a_bridge_and_its_drive_must_agree_on_off(void **state)
+{
+	static const struct {
+		bool has_page, page_on, has_words, words_on;
+		enum drivefacts_answer is_on;
+	} rows[] = {
+		{true, false, true, true, DRIVEFACTS_YES},
+		{true, true, true, false, DRIVEFACTS_YES},
+		{true, true, true, true, DRIVEFACTS_YES},
+		{true, false, true, false, DRIVEFACTS_NO},
+		{true, false, false, false, DRIVEFACTS_UNKNOWN},
+		{false, false, true, false, DRIVEFACTS_UNKNOWN},
+		{false, false, true, true, DRIVEFACTS_YES},
+		{false, false, false, false, DRIVEFACTS_UNKNOWN},
+	};
+
+	passdrive_init(&drive, PASSDRIVE_SCSI, *state);
+	drive.is_bridge = true;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct drivefacts facts;
+
+		drive.has_caching_page = rows[i].has_page;
+		drive.is_cache_on = rows[i].page_on;
+		drive.has_bridge_words = rows[i].has_words;
+		drive.is_bridge_cache_on = rows[i].words_on;
+		facts = ask();
+		assert_true(facts.is_bridge);
+		assert_int_equal(facts.is_cache_on, rows[i].is_on);
+		assert_int_not_equal(facts.has_cache, DRIVEFACTS_NO);
+	}
+}
+
 static void above_two_terabytes_by_the_long_command(void **state)
 {
 	passdrive_init(&drive, PASSDRIVE_SCSI, *state);
@@ -159,6 +192,7 @@ int main(void)
 		ROW(ata_speaks_through_scsi),
 		ROW(scsi_by_its_caching_page),
 		ROW(a_bridge_that_hides_its_cache_is_unknown),
+		ROW(p9_a_bridge_and_its_drive_must_agree_on_off),
 		ROW(above_two_terabytes_by_the_long_command),
 		ROW(no_answer_is_an_error_and_no_drive_is_none),
 	};
