@@ -12,7 +12,8 @@
  *   fork -> told what was before -> changed -> ... pipe ends -> put back
  *
  * A drive that went away came back with its own default: then it is tried for
- * WCACHE_TRY_MS and no longer.
+ * WCACHE_TRY_MS and no longer. Until the process has ended, no other writer
+ * switches this drive's cache: it waits for WCACHE_WAIT_MS and then refuses.
  */
 #ifndef WRITER_WCACHE_H
 #define WRITER_WCACHE_H
