@@ -112,12 +112,15 @@ static void read_block(const struct queuefacts *queue, struct blockfacts *block)
 
 /* By the name that the file had when it was attached; what is not found there
  * any more is taken for the worse. */
-static void look_at_loop(struct preflight *preflight, const char *disk)
+static void look_at_loop(struct preflight *preflight, const char *disk,
+			 bool is_bottom)
 {
 	struct mountfacts mount = {0};
 	char path[MOUNTFACTS_TEXT_BYTES];
 
 	preflight->has_loop = true;
+	if (is_bottom) /* nothing is counted below it */
+		return;
 	if (identity_read_text(disk, "loop/backing_file", path, sizeof(path)))
 		mountfacts_read(path, &mount);
 	preflight->has_lazy_loop =
@@ -146,7 +149,8 @@ static int look_at_stack(struct preflight *preflight, struct err *err)
 		read_block(&preflight->layers[i].queue, &preflight->blocks[i]);
 		if (preflight->layers[i].queue.is_loop)
 			look_at_loop(preflight,
-				     stack_disk(stack, (unsigned int)i));
+				     stack_disk(stack, (unsigned int)i),
+				     stack_is_bottom(stack, (unsigned int)i));
 	}
 	preflight->count = count;
 	if (stack != NULL)

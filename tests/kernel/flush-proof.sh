@@ -138,6 +138,10 @@ drive_attach
 expect_unsent "$LOOP" "^accepted: .*${LOOP#/dev/}"
 [[ $(jq .lost.writes "$TMP/verdict.json") -gt 0 ]] ||
 	fail "no counts are told beside it"
+# P9: nor do the drive's own records convict it, whether the labels that were
+# marked outlived the cut or not.
+run verifier --target "$LOOP"
+[[ $status != 1 ]] || fail "without the log the drive is accused"
 
 # ---- the same in mid-run
 rm -f "$ACKLOG"
@@ -177,6 +181,9 @@ write_some "$LOOP" --count 100 --sync flush:1 --queue-depth 1 \
 	--accept-elided-flush
 expect_status 0
 expect_unsent "$LOOP" "^accepted: .*none of them has reached ${below#/dev/}"
+run verifier --target "$LOOP"
+expect_status 2
+expect_out '^flushes were not sent: its label says so'
 losetup -d "$LOOP"
 wait_until 20 root_has_not "$LOOP"
 LOOP=$below
