@@ -35,11 +35,16 @@ CFLAGS ?= -O2 -g
 override CFLAGS += -std=c17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -MMD -MP \
           -fPIC -pthread $(WARN) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 
-# A writer for a rescue image is built with NBD=no SERIAL=no UDEV=no.
+# A writer for a rescue image is built with NBD=no SERIAL=no UDEV=no; only
+# plugpull-relay needs the four libraries of boxes and pins.
 pkg     = $(shell pkg-config --exists $(1) 2>/dev/null && echo yes)
 NBD    ?= $(call pkg,libnbd)
 SERIAL ?= $(call pkg,libserialport)
 UDEV   ?= $(call pkg,libudev)
+CURL   ?= $(call pkg,libcurl)
+MODBUS ?= $(call pkg,libmodbus)
+GPIOD  ?= $(call pkg,libgpiod)
+SNMP   ?= $(call pkg,netsnmp)
 ifeq ($(NBD),yes)
 override CFLAGS += -DHAVE_LIBNBD
 LIB_NBD := -lnbd
@@ -54,6 +59,23 @@ override CFLAGS += -DHAVE_LIBUDEV
 LIB_UDEV := -ludev
 endif
 
+ifeq ($(CURL),yes)
+override CFLAGS += -DHAVE_LIBCURL
+LIB_BOXES += -lcurl
+endif
+ifeq ($(MODBUS),yes)
+override CFLAGS += -DHAVE_LIBMODBUS
+LIB_BOXES += -lmodbus
+endif
+ifeq ($(GPIOD),yes)
+override CFLAGS += -DHAVE_LIBGPIOD
+LIB_BOXES += -lgpiod
+endif
+ifeq ($(SNMP),yes)
+override CFLAGS += -DHAVE_NETSNMP
+LIB_BOXES += -lnetsnmp
+endif
+
 LIBS_common    := -lcrypto
 LIBS_target    := -laio -lblkid $(LIB_NBD) $(LIB_UDEV)
 LIBS_net       := -lssl -lcrypto
@@ -61,7 +83,7 @@ LIBS_writer    := $(LIBS_target) $(LIBS_net) -ljansson
 LIBS_collector := $(LIBS_net)
 LIBS_agent     := $(LIBS_net)
 LIBS_verifier  := $(LIBS_target) -ljansson
-LIBS_relay     := $(LIB_SERIAL)
+LIBS_relay     := $(LIB_SERIAL) $(LIB_BOXES) -linih -ljansson
 LIBS_campaign  := -linih -ljansson -lm $(LIB_UDEV)
 LIBS_simdrive  :=
 
@@ -116,7 +138,7 @@ $(BUILD)/inject.so: $(patsubst %.c,$(BUILD)/plugin/%.o,$(INJECT_SOURCES))
 
 # test_foo links every module of the program folders but their main.c, so that
 # it can be named after any of them; the folders' names never clash.
-UNIT_LIBS := $(LIBS_target) $(LIBS_net) $(LIB_SERIAL) -linih -ljansson -lm -lcmocka
+UNIT_LIBS := $(LIBS_target) $(LIBS_net) $(LIB_SERIAL) $(LIB_BOXES) -linih -ljansson -lm -lcmocka
 $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(BUILD)/libunits.a $(LIBCOMMON)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(BUILD)/libunits.a $(LIBCOMMON) $(UNIT_LIBS) $(LIBS_common) -o $@
 UNIT_FOLDERS ?= $(PROGRAMS)

@@ -20,6 +20,7 @@
 #include "common/base/clock.h"
 #include "common/base/err.h"
 #include "relay/drivers.h"
+#include "relay/outlet.h"
 #include "relay/port.h"
 
 #define COMMAND_START    0xA0
@@ -28,14 +29,14 @@
 #define ANSWER_BYTES_MAX 256U
 #define QUIET_MS         100U /* so long a silence ends an answer */
 
-static int lcus_set(struct port *port, unsigned int channel,
+static int lcus_set(struct port *port, const struct outlet *outlet,
 		    enum relay_state state, uint64_t deadline_ns,
 		    struct err *err)
 {
-	uint8_t frame[4] = {COMMAND_START, (uint8_t)channel, state == RELAY_ON,
-			    0};
+	uint8_t frame[4] = {COMMAND_START, (uint8_t)outlet->channel,
+			    state == RELAY_ON, 0};
 
-	assert(channel >= 1 && channel <= CHANNELS_MAX);
+	assert(outlet->channel >= 1 && outlet->channel <= CHANNELS_MAX);
 
 	frame[3] = (uint8_t)(frame[0] + frame[1] + frame[2]);
 	return port_write(port, frame, sizeof(frame), deadline_ns, err);
@@ -134,7 +135,7 @@ static int refuse_answer(const uint8_t *answer, size_t count,
 		       channel, text, count > 16 ? " ..." : "");
 }
 
-static int lcus_get(struct port *port, unsigned int channel,
+static int lcus_get(struct port *port, const struct outlet *outlet,
 		    enum relay_state *state, uint64_t deadline_ns,
 		    struct err *err)
 {
@@ -142,7 +143,7 @@ static int lcus_get(struct port *port, unsigned int channel,
 	uint8_t answer[ANSWER_BYTES_MAX + 1];
 	ssize_t count = 0;
 
-	assert(channel >= 1 && channel <= CHANNELS_MAX);
+	assert(outlet->channel >= 1 && outlet->channel <= CHANNELS_MAX);
 
 	if (port_discard_input(port, err) < 0 ||
 	    port_write(port, request, sizeof(request), deadline_ns, err) < 0)
@@ -151,10 +152,10 @@ static int lcus_get(struct port *port, unsigned int channel,
 	if (count <= 0)
 		return (int)count;
 	answer[count] = '\0';
-	if (find_in_text((const char *)answer, channel, state) ||
-	    find_in_bytes(answer, (size_t)count, channel, state))
+	if (find_in_text((const char *)answer, outlet->channel, state) ||
+	    find_in_bytes(answer, (size_t)count, outlet->channel, state))
 		return 1;
-	return refuse_answer(answer, (size_t)count, channel, err);
+	return refuse_answer(answer, (size_t)count, outlet->channel, err);
 }
 
 const struct relay_driver driver_lcus = {
@@ -162,9 +163,11 @@ const struct relay_driver driver_lcus = {
 	.boards = "LCUS-1, LCUS-2, LCUS-4, LCUS-8 (CH340, 9600 baud)",
 	.link = DRIVER_LINK_LINE,
 	.baud = 9600,
-	.channels_max = CHANNELS_MAX,
+	.channel_first = 1,
+	.channel_last = CHANNELS_MAX,
 	.settle_ms = 100,
 	.answer_ms = 500,
+	.shortest_ms = 50,
 	.set = lcus_set,
 	.get = lcus_get,
 };

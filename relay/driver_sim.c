@@ -11,6 +11,7 @@
 
 #include "common/base/err.h"
 #include "relay/drivers.h"
+#include "relay/outlet.h"
 #include "relay/port.h"
 
 #define LINE_BYTES_MAX 512U
@@ -61,13 +62,13 @@ static int ask(struct port *port, const char *command, char *answer,
 		       answer);
 }
 
-static int sim_set(struct port *port, unsigned int channel,
+static int sim_set(struct port *port, const struct outlet *outlet,
 		   enum relay_state state, uint64_t deadline_ns,
 		   struct err *err)
 {
 	char answer[LINE_BYTES_MAX];
 
-	(void)channel; /* there is one drive behind a socket */
+	(void)outlet; /* there is one drive behind a socket */
 	return ask(port, state == RELAY_ON ? "restore\n" : "cut\n", answer,
 		   deadline_ns, err);
 }
@@ -88,13 +89,13 @@ static int has_word(const char *answer, const char *wanted)
 	return 0;
 }
 
-static int sim_get(struct port *port, unsigned int channel,
+static int sim_get(struct port *port, const struct outlet *outlet,
 		   enum relay_state *state, uint64_t deadline_ns,
 		   struct err *err)
 {
 	char answer[LINE_BYTES_MAX];
 
-	(void)channel; /* there is one drive behind a socket */
+	(void)outlet; /* there is one drive behind a socket */
 	if (ask(port, "status\n", answer, deadline_ns, err) < 0)
 		return -1;
 	if (has_word(answer, "state=on"))
@@ -113,7 +114,8 @@ const struct relay_driver driver_sim = {
 	.name = "sim",
 	.boards = "simulated drive (control socket of plugpull-simdrive)",
 	.link = DRIVER_LINK_UNIX,
-	.channels_max = 1,
+	.channel_first = 1,
+	.channel_last = 1,
 	.is_one_shot = true,
 	.answer_ms = 10000, /* a restore starts the drive's server anew */
 	.set = sim_set,

@@ -7,18 +7,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/err.h"
 #include "common/base/options.h"
 #include "relay/driver.h"
 #include "relay/drivers.h"
-#include "relay/outlet.h"
+#include "relay/outlets.h"
 #include "relay/relay.h"
+#include "relay/relays.h"
+#include "relay/session.h"
 
 #define PROGRAM         "plugpull-relay"
 #define STATUS_TROUBLE  2
 #define OFF_TIME_MS     5000U
 #define OFF_TIME_MS_MAX 86400000U
+#define OUTLETS_FILE    "/etc/plugpull/outlets.ini"
 
 static volatile sig_atomic_t is_stopped;
 
@@ -54,76 +58,208 @@ static int complain_usage(const struct err *err)
 	return STATUS_TROUBLE;
 }
 
-static void tell_proof(const struct outlet *outlet, enum relay_proof proof)
+/* ---- what was done ---- */
+
+static void tell_proof(enum relay_proof proof)
 {
 	if (proof == RELAY_PROOF_NONE)
-		(void)fprintf(stderr,
-			      PROGRAM ": %s on %s: this board cannot be read "
-				      "back\n",
-			      outlet->driver->name, outlet->address);
+		(void)fprintf(stderr, PROGRAM ": this board cannot be read "
+					      "back\n");
 	if (proof == RELAY_PROOF_SILENT)
+		(void)fprintf(stderr, PROGRAM ": the board did not answer; its "
+					      "state cannot be read back\n");
+}
+
+static void tell_skew(size_t count, const struct relays_told *told)
+{
+	if (count > 1)
 		(void)fprintf(stderr,
-			      PROGRAM ": %s on %s: no answer to \"status\" "
-				      "within %u ms; this board cannot be read "
-				      "back\n",
-			      outlet->driver->name, outlet->address,
-			      outlet->driver->answer_ms);
+			      PROGRAM
+			      ": %zu outlets, %.3f ms between the first "
+			      "and the last\n",
+			      count, (double)told->skew_ns / 1e6);
+}
+
+/* "1-8", "read back", ... */
+static void list_driver(const struct relay_driver *driver)
+{
+	char channels[32];
+
+	(void)snprintf(channels, sizeof(channels), "%u-%u",
+		       driver->channel_first, driver->channel_last);
+	(void)printf("%-14s %-5s %-9s %-6s %s\n", driver->name,
+		     driver->channel_last > driver->channel_first ? channels
+								  : "1",
+		     driver->get == NULL ? "-" : "read-back",
+		     driver->pulse_for == NULL ? "-" : "timed", driver->boards);
 }
 
 static int list_drivers(void)
 {
 	for (size_t i = 0; drivers_all[i] != NULL; i++)
-		(void)printf("%-6s %s\n", drivers_all[i]->name,
-			     drivers_all[i]->boards);
+		list_driver(drivers_all[i]);
 	return fflush(stdout) == 0 ? 0 : STATUS_TROUBLE;
 }
 
-static int print_status(struct relay *relay, enum relay_proof *proof,
+static void describe_key(const struct driver_key *key)
+{
+	(void)printf("  %-14s %s", key->name, key->help);
+	if (key->is_secret)
+		(void)printf("; a file that holds it, mode 600");
+	if (key->otherwise == NULL)
+		(void)printf("; must be given");
+	else if (*key->otherwise != '\0')
+		(void)printf("; otherwise %s", key->otherwise);
+	(void)putchar('\n');
+}
+
+static void describe_pulse(const struct driver_pulse *pulse)
+{
+	(void)printf("timed by the board: %s%s%s, %g s to %g s in steps of %g "
+		     "s\n",
+		     pulse->has_off ? "off" : "",
+		     pulse->has_off && pulse->has_on ? " or " : "",
+		     pulse->has_on ? "on" : "", pulse->min_ms / 1e3,
+		     pulse->max_ms / 1e3, pulse->step_ms / 1e3);
+}
+
+static int describe_driver(const char *name)
+{
+	const struct relay_driver *driver = drivers_find(name);
+	const struct driver_key *key;
+	struct err err;
+
+	if (driver == NULL) {
+		(void)err_set(&err, "there is no driver \"%.80s\"", name);
+		return complain(&err);
+	}
+	(void)printf("%s: %s\nchannels %u to %u; %s\n", driver->name,
+		     driver->boards, driver->channel_first,
+		     driver->channel_last,
+		     driver->get == NULL ? "cannot be read back"
+					 : "can be read back");
+	if (driver->pulse_for != NULL)
+		describe_pulse(&driver->pulse);
+	if (driver->is_held)
+		(void)puts("keeps its state only as long as its port is open: "
+			   "use \"session\"");
+	if (driver->shortest_ms > 0)
+		(void)printf("the shortest interruption: %u ms\n",
+			     driver->shortest_ms);
+	for (key = driver->keys; key != NULL && key->name != NULL; key++)
+		describe_key(key);
+	return fflush(stdout) == 0 ? 0 : STATUS_TROUBLE;
+}
+
+static int print_status(struct relays *relays, struct relays_told *told,
 			struct err *err)
 {
-	enum relay_state state = RELAY_OFF;
-
-	if (relay_read(relay, &state, proof, err) < 0)
+	if (relays_read(relays, told, err) < 0)
 		return -1;
-	if (*proof != RELAY_PROOF_READ_BACK)
+	if (told->proof != RELAY_PROOF_READ_BACK)
 		(void)puts("unknown");
 	else
-		(void)puts(state == RELAY_ON ? "on" : "off");
+		(void)puts(told->power == RELAY_ON ? "on" : "off");
 	if (fflush(stdout) != 0)
 		return err_set(err, "cannot write to the standard output");
 	return 0;
 }
 
-static int run_command(const char *command, const struct outlet *outlet,
-		       uint64_t off_ms)
+/* ---- doing it ---- */
+
+struct order {
+	const char *command;
+	const char *outlet, *file;
+	uint64_t off_ms;
+	size_t count;
+	struct outlet outlets[OUTLETS_MEMBERS_MAX];
+};
+
+/* DRIVER:ADDRESS[:CHANNEL], or a name of the file. */
+static int find_outlets(struct order *order, struct err *err)
 {
-	enum relay_proof proof = RELAY_PROOF_READ_BACK;
-	struct relay *relay = NULL;
+	struct outlets *outlets = NULL;
+
+	if (strchr(order->outlet, ':') != NULL) {
+		order->count = 1;
+		return outlet_parse(order->outlet, &order->outlets[0], err);
+	}
+	outlets = outlets_load(order->file, err);
+	if (outlets == NULL)
+		return -1;
+	order->count =
+		outlets_find(outlets, order->outlet, order->outlets, err);
+	outlets_free(outlets);
+	return order->count == 0 ? -1 : 0;
+}
+
+/* What one of several asks for, all get; off is asked for louder than on. */
+static enum outlet_lost when_lost(const struct order *order)
+{
+	enum outlet_lost lost = OUTLET_LOST_KEEP;
+
+	for (size_t i = 0; i < order->count; i++)
+		if (order->outlets[i].when_lost > lost)
+			lost = order->outlets[i].when_lost;
+	return lost;
+}
+
+static bool is_held(const struct order *order)
+{
+	for (size_t i = 0; i < order->count; i++)
+		if (order->outlets[i].driver->is_held)
+			return true;
+	return false;
+}
+
+static int carry_out(const struct order *order, struct relays *relays,
+		     struct relays_told *told, struct err *err)
+{
+	const char *command = order->command;
+
+	if (strcmp(command, "session") == 0)
+		return session_run(relays, when_lost(order), STDIN_FILENO,
+				   STDOUT_FILENO, &is_stopped, err);
+	if (strcmp(command, "status") == 0)
+		return print_status(relays, told, err);
+	if (strcmp(command, "cycle") == 0)
+		return relays_cycle(relays, order->off_ms, &is_stopped, told,
+				    err);
+	if (strcmp(command, "off") == 0 && is_held(order))
+		return err_set(err, "this contact keeps its state only as long "
+				    "as its port is open\nhint: use "
+				    "\"session\", or \"cycle\"");
+	return relays_switch(relays,
+			     strcmp(command, "on") == 0 ? RELAY_ON : RELAY_OFF,
+			     told, err);
+}
+
+static int run_command(struct order *order)
+{
+	struct relays_told told = {.proof = RELAY_PROOF_READ_BACK};
+	struct relays *relays = NULL;
 	struct err err = {""};
 	int rc = 0;
 
-	relay = relay_new(outlet, relay_open_port, &err);
-	if (relay == NULL)
+	if (find_outlets(order, &err) < 0)
+		return complain_usage(&err);
+	relays =
+		relays_new(order->outlets, order->count, relay_open_port, &err);
+	if (relays == NULL)
 		return complain(&err);
-	if (strcmp(command, "status") == 0)
-		rc = print_status(relay, &proof, &err);
-	else if (strcmp(command, "cycle") == 0)
-		rc = relay_cycle(relay, off_ms, &is_stopped, &proof, &err);
-	else
-		rc = relay_switch(relay,
-				  strcmp(command, "on") == 0 ? RELAY_ON
-							     : RELAY_OFF,
-				  &proof, &err);
-	relay_free(relay);
+	rc = carry_out(order, relays, &told, &err);
+	relays_free(relays);
 	if (rc < 0)
 		return complain(&err);
-	tell_proof(outlet, proof);
+	tell_proof(told.proof);
+	tell_skew(order->count, &told);
 	return 0;
 }
 
 static bool is_command(const char *word)
 {
-	static const char *const words[] = {"on", "off", "cycle", "status"};
+	static const char *const words[] = {"on", "off", "cycle", "status",
+					    "session"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (strcmp(words[i], word) == 0)
@@ -135,23 +271,23 @@ static bool is_command(const char *word)
 static int check_words(int count, char **argv, const char *outlet,
 		       struct err *err)
 {
-	bool is_list = count == 1 && strcmp(argv[1], "list") == 0;
+	bool is_list = count > 0 && strcmp(argv[1], "list") == 0;
 
 	if (count == 0)
 		return err_set(err, "no command given");
 	if (!is_list && !is_command(argv[1]))
 		return err_set(err, "unknown command \"%.80s\"", argv[1]);
-	if (count > 1)
+	if (count > 1 + is_list)
 		return err_set(err, "one command is expected, not \"%.80s\"",
-			       argv[2]);
+			       argv[2 + is_list]);
 	if (!is_list && outlet == NULL)
 		return err_set(err, "%s needs --outlet", argv[1]);
 	return 0;
 }
 
-static const char usage[] = "--outlet <outlet> on|off|status\n"
+static const char usage[] = "--outlet <outlet> on|off|status|session\n"
 			    "--outlet <outlet> [--off-time <time>] cycle\n"
-			    "list";
+			    "list [<driver>]";
 static const char description[] =
 	"Cut the power of one outlet, or give it back.\n\n"
 	"Commands:\n"
@@ -159,22 +295,28 @@ static const char description[] =
 	"can\n"
 	" cycle                      off, pause, on\n"
 	" status                     print on, off, or unknown\n"
-	" list                       print the drivers, one a line";
+	" session                    take these commands from stdin, one a "
+	"line\n"
+	" list                       print the drivers, one a line; or what "
+	"one "
+	"can do";
 static const char examples[] =
 	"plugpull-relay list\n"
 	"plugpull-relay -o lcus:/dev/serial/by-path/...-port0:1 off\n"
-	"plugpull-relay -o lcus:tcp://127.0.0.1:4001:2 --off-time 10s cycle";
+	"plugpull-relay -o lcus:tcp://127.0.0.1:4001:2 --off-time 10s cycle\n"
+	"plugpull-relay -o slot3 off";
 
 int main(int argc, char **argv)
 {
-	const char *outlet_text = NULL;
-	uint64_t off_ms = OFF_TIME_MS;
+	struct order order = {.file = OUTLETS_FILE, .off_ms = OFF_TIME_MS};
 	const struct option_row rows[] = {
-		{"outlet", 'o', OPTION_TEXT, &outlet_text, "<outlet>",
-		 "DRIVER:ADDRESS[:CHANNEL]; the channel is 1\n"
-		 "where none is given",
+		{"outlet", 'o', OPTION_TEXT, &order.outlet, "<outlet>",
+		 "DRIVER:ADDRESS[:CHANNEL], or a name in the file\n"
+		 "of outlets",
 		 0, 0, NULL},
-		{"off-time", 0, OPTION_DURATION, &off_ms, "<time>",
+		{"outlets", 'f', OPTION_TEXT, &order.file, "<file>",
+		 "INI file of outlets (default: " OUTLETS_FILE ")", 0, 0, NULL},
+		{"off-time", 0, OPTION_DURATION, &order.off_ms, "<time>",
 		 "how long a cycle keeps power away (default: 5s)", 0,
 		 OFF_TIME_MS_MAX, NULL},
 		{0},
@@ -187,7 +329,6 @@ int main(int argc, char **argv)
 		.exit_status = "0 done as told, 2 anything else.",
 		.examples = examples,
 	};
-	struct outlet outlet;
 	struct err err = {""};
 	int count = 0;
 
@@ -204,12 +345,11 @@ int main(int argc, char **argv)
 	default:
 		break;
 	}
-	if (check_words(count, argv, outlet_text, &err) < 0)
+	if (check_words(count, argv, order.outlet, &err) < 0)
 		return complain_usage(&err);
 	if (strcmp(argv[1], "list") == 0)
-		return list_drivers();
-	if (outlet_parse(outlet_text, &outlet, &err) < 0)
-		return complain_usage(&err);
+		return count == 2 ? describe_driver(argv[2]) : list_drivers();
+	order.command = argv[1];
 	set_up_signals();
-	return run_command(argv[1], &outlet, off_ms);
+	return run_command(&order);
 }

@@ -40,6 +40,10 @@ ssize_t port_read(struct port *port, uint8_t *bytes, size_t room,
 int port_discard_input(struct port *port, struct err *err);
 void port_close(struct port *port); /* takes NULL */
 
+/* tcp://HOST or tcp://HOST:PORT; TCP_PORT where none is given. */
+struct port *port_open_tcp(const char *address, unsigned int tcp_port,
+			   struct err *err);
+
 /* tcp://HOST:PORT or the path of a serial device, at BAUD 8N1. */
 struct port *port_open_line(const char *address, unsigned int baud,
 			    struct err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "relay/relay.h"
 
-#include <stdbool.h>
+#include <assert.h>
 #include <stdlib.h>
 
 #include "common/base/clock.h"
@@ -14,20 +14,31 @@
 #define ON_TRIES       10U
 #define READ_TRIES     3U
 #define RETRY_PAUSE_MS 100U
-#define STOP_CHECK_MS  20U
 
 struct relay {
 	const struct outlet *outlet;
 	const struct relay_driver *driver;
 	struct port *(*open)(const struct outlet *outlet, struct err *err);
 	struct port *port; /* NULL between two attempts */
+	uint64_t done_ns;  /* when the last command was through */
 };
 
 struct port *relay_open_port(const struct outlet *outlet, struct err *err)
 {
-	if (outlet->driver->link == DRIVER_LINK_UNIX)
+	const struct relay_driver *driver = outlet->driver;
+
+	if (driver->open != NULL)
+		return driver->open(outlet,
+				    clock_monotonic_ns() +
+					    driver->answer_ms * CLOCK_NS_PER_MS,
+				    err);
+	if (driver->link == DRIVER_LINK_UNIX)
 		return port_tcp_open_unix(outlet->address, err);
-	return port_open_line(outlet->address, outlet->driver->baud, err);
+	if (driver->link == DRIVER_LINK_TCP)
+		return port_open_tcp(outlet->address, driver->tcp_port, err);
+	return port_open_line(outlet->address,
+			      outlet->baud == 0 ? driver->baud : outlet->baud,
+			      err);
 }
 
 static void hang_up(struct relay *relay)
@@ -76,14 +87,16 @@ static uint64_t answer_deadline_ns(const struct relay *relay)
 }
 
 /* Whatever went wrong, the next attempt starts on a fresh line. */
-static int set_once(struct relay *relay, enum relay_state state,
+static int set_once(struct relay *relay, enum relay_state power,
 		    struct err *err)
 {
 	int rc = call_up(relay, err);
 
 	if (rc == 0)
-		rc = relay->driver->set(relay->port, relay->outlet->channel,
-					state, answer_deadline_ns(relay), err);
+		rc = relay->driver->set(relay->port, relay->outlet,
+					outlet_contact(relay->outlet, power),
+					answer_deadline_ns(relay), err);
+	relay->done_ns = clock_monotonic_ns();
 	if (rc == 0)
 		clock_sleep_ms(relay->driver->settle_ms);
 	if (rc < 0 || relay->driver->is_one_shot)
@@ -92,20 +105,23 @@ static int set_once(struct relay *relay, enum relay_state state,
 }
 
 /* As the driver's get(). */
-static int get_once(struct relay *relay, enum relay_state *state,
+static int get_once(struct relay *relay, enum relay_state *power,
 		    struct err *err)
 {
+	enum relay_state contact = RELAY_OFF;
 	int rc = call_up(relay, err);
 
 	if (rc == 0)
-		rc = relay->driver->get(relay->port, relay->outlet->channel,
-					state, answer_deadline_ns(relay), err);
+		rc = relay->driver->get(relay->port, relay->outlet, &contact,
+					answer_deadline_ns(relay), err);
+	if (rc > 0)
+		*power = outlet_contact(relay->outlet, contact);
 	if (rc < 0 || relay->driver->is_one_shot)
 		hang_up(relay);
 	return rc;
 }
 
-static int read_state(struct relay *relay, enum relay_state *state,
+static int read_state(struct relay *relay, enum relay_state *power,
 		      enum relay_proof *proof, struct err *err)
 {
 	int rc = -1;
@@ -116,7 +132,7 @@ static int read_state(struct relay *relay, enum relay_state *state,
 	for (unsigned int i = 0; i < READ_TRIES && rc <= 0; i++) {
 		if (i > 0)
 			clock_sleep_ms(RETRY_PAUSE_MS);
-		rc = get_once(relay, state, err);
+		rc = get_once(relay, power, err);
 	}
 	if (rc < 0)
 		return -1;
@@ -133,15 +149,18 @@ static int set_and_check(struct relay *relay, enum relay_state state,
 	    read_state(relay, &told, proof, err) < 0)
 		return -1;
 	if (told != state)
-		return err_set(err, "the board says that it is still %s",
+		return err_set(err, "the board says that %s is still %s",
+			       relay->outlet->is_inverted ? "power" : "it",
 			       told == RELAY_ON ? "on" : "off");
 	return 0;
 }
 
 static int name_outlet(const struct relay *relay, struct err *err)
 {
-	return err_prefix(err, "%s on %s, channel %u", relay->driver->name,
-			  relay->outlet->address, relay->outlet->channel);
+	char text[2 * OUTLET_ADDRESS_BYTES];
+
+	outlet_tell(relay->outlet, text, sizeof(text));
+	return err_prefix(err, "%s", text);
 }
 
 /* An attempt can succeed and only its answer be lost: asking first saves the
@@ -156,64 +175,70 @@ static bool is_already(struct relay *relay, enum relay_state state,
 	       *proof == RELAY_PROOF_READ_BACK && told == state;
 }
 
-int relay_switch(struct relay *relay, enum relay_state state,
+int relay_switch(struct relay *relay, enum relay_state power,
 		 enum relay_proof *proof, struct err *err)
 {
-	unsigned int tries = state == RELAY_ON ? ON_TRIES : OFF_TRIES;
+	unsigned int tries = power == RELAY_ON ? ON_TRIES : OFF_TRIES;
 
 	for (unsigned int i = 0; i < tries; i++) {
 		if (i > 0) {
 			clock_sleep_ms(RETRY_PAUSE_MS);
-			if (is_already(relay, state, proof))
+			if (is_already(relay, power, proof))
 				return 0;
 		}
-		if (set_and_check(relay, state, proof, err) == 0)
+		if (set_and_check(relay, power, proof, err) == 0)
 			return 0;
 	}
 	(void)err_prefix(err, "cannot switch %s, tried %u times",
-			 state == RELAY_ON ? "on" : "off", tries);
+			 power == RELAY_ON ? "on" : "off", tries);
 	return name_outlet(relay, err);
 }
 
-int relay_read(struct relay *relay, enum relay_state *state,
+int relay_read(struct relay *relay, enum relay_state *power,
 	       enum relay_proof *proof, struct err *err)
 {
-	if (read_state(relay, state, proof, err) < 0)
+	if (read_state(relay, power, proof, err) < 0)
 		return name_outlet(relay, err);
 	return 0;
 }
 
-/* False where STOP ended it early. */
-static bool pause_off(uint64_t off_ms, const volatile sig_atomic_t *stop)
+uint64_t relay_done_ns(const struct relay *relay)
 {
-	uint64_t end_ns = clock_monotonic_ns() + off_ms * CLOCK_NS_PER_MS;
-	uint64_t left_ms = 0;
-
-	while (!*stop) {
-		left_ms = (uint64_t)clock_until_ms(end_ns);
-		if (left_ms == 0)
-			return true;
-		clock_sleep_ms(left_ms < STOP_CHECK_MS ? left_ms
-						       : STOP_CHECK_MS);
-	}
-	return false;
+	return relay->done_ns;
 }
 
-int relay_cycle(struct relay *relay, uint64_t off_ms,
-		const volatile sig_atomic_t *stop, enum relay_proof *proof,
-		struct err *err)
+int relay_prepare(struct relay *relay, struct err *err)
 {
-	struct err on_err = {""};
-	enum relay_proof off_proof = RELAY_PROOF_NONE;
-	int rc = relay_switch(relay, RELAY_OFF, &off_proof, err);
+	if (relay->driver->is_one_shot || call_up(relay, err) == 0)
+		return 0;
+	return name_outlet(relay, err);
+}
 
-	if (rc == 0 && !pause_off(off_ms, stop))
-		rc = err_set(err, "stopped during the pause");
-	if (relay_switch(relay, RELAY_ON, proof, &on_err) < 0) {
-		*err = on_err;
-		return -1;
-	}
-	if (off_proof != RELAY_PROOF_READ_BACK)
-		*proof = off_proof;
-	return rc;
+bool relay_can_pulse(const struct relay *relay, uint64_t off_ms)
+{
+	const struct driver_pulse *pulse = &relay->driver->pulse;
+	const bool has_it = outlet_contact(relay->outlet, RELAY_OFF) == RELAY_ON
+				    ? pulse->has_on
+				    : pulse->has_off;
+
+	return has_it && off_ms >= pulse->min_ms && off_ms <= pulse->max_ms &&
+	       off_ms % pulse->step_ms == 0;
+}
+
+/* Never repeated: a second one would be a second cut. */
+int relay_pulse(struct relay *relay, uint64_t off_ms, struct err *err)
+{
+	int rc = call_up(relay, err);
+
+	assert(relay_can_pulse(relay, off_ms));
+
+	if (rc == 0)
+		rc = relay->driver->pulse_for(
+			relay->port, relay->outlet,
+			outlet_contact(relay->outlet, RELAY_OFF),
+			(uint32_t)off_ms, answer_deadline_ns(relay), err);
+	relay->done_ns = clock_monotonic_ns();
+	if (rc < 0 || relay->driver->is_one_shot)
+		hang_up(relay);
+	return rc < 0 ? name_outlet(relay, err) : 0;
 }

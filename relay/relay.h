@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * relay - switches one outlet, for every board alike: retries with limits,
- * read-back where the board can, pauses that boards need.
+ * relay - switches one contact, for every board alike: retries with limits,
+ * read-back where the board can, pauses that boards need. It speaks of the
+ * drive's power; which state of the contact that is, the outlet knows.
  *
  * A state that was read back is what the board believes, not what the contact
  * does: a welded contact answers the same. That power is gone, only the drive's
@@ -10,7 +11,7 @@
 #ifndef RELAY_RELAY_H
 #define RELAY_RELAY_H
 
-#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "relay/driver.h"
@@ -44,20 +45,21 @@ void relay_free(struct relay *relay); /* takes NULL; switches nothing */
  * each repetition a board that can tell is asked whether it is done already. -1
  * where the board was out of reach or says that it did not switch.
  */
-int relay_switch(struct relay *relay, enum relay_state state,
+int relay_switch(struct relay *relay, enum relay_state power,
 		 enum relay_proof *proof, struct err *err);
 
-/* PROOF other than READ_BACK: STATE is unknown. */
-int relay_read(struct relay *relay, enum relay_state *state,
+/* PROOF other than READ_BACK: POWER is unknown. */
+int relay_read(struct relay *relay, enum relay_state *power,
 	       enum relay_proof *proof, struct err *err);
 
-/*
- * Off, OFF_MS of pause, on. Where *STOP becomes true power comes back at once,
- * and the result is -1: it was not the pause that was asked for. On is tried
- * even where off has failed halfway.
- */
-int relay_cycle(struct relay *relay, uint64_t off_ms,
-		const volatile sig_atomic_t *stop, enum relay_proof *proof,
-		struct err *err);
+/* Opens the port, so that the command itself takes no longer than it must. */
+int relay_prepare(struct relay *relay, struct err *err);
+/* Monotonic: when the last command was through. */
+uint64_t relay_done_ns(const struct relay *relay);
+
+/* Can the board take power away for OFF_MS and give it back by itself? */
+bool relay_can_pulse(const struct relay *relay, uint64_t off_ms);
+/* Has it do so, and returns at once; only where relay_can_pulse(). */
+int relay_pulse(struct relay *relay, uint64_t off_ms, struct err *err);
 
 #endif

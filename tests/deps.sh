@@ -7,7 +7,8 @@
 set -u
 build="gcc libc6-dev pkg-config libaio-dev libssl-dev libserialport-dev
  libcmocka-dev libnbd-dev nbdkit nbdkit-plugin-dev libblkid-dev
- libjansson-dev libinih-dev libudev-dev"
+ libjansson-dev libinih-dev libudev-dev libcurl4-openssl-dev libmodbus-dev
+ libgpiod-dev libsnmp-dev"
 check="python3 python3-cryptography jq libnbd-bin socat procps e2fsprogs fdisk"
 root="python3 fuse3 e2fsprogs xfsprogs btrfs-progs mount util-linux kmod udev
  qemu-utils qemu-system-common eatmydata nbd-client dmsetup"

@@ -12,6 +12,7 @@
 #include "common/base/clock.h"
 #include "common/base/err.h"
 #include "relay/drivers.h"
+#include "relay/outlet.h"
 #include "tests/fake/port_fake.h"
 #include "tests/unit/cmocka_all.h"
 
@@ -29,10 +30,12 @@ static void assert_set(unsigned int channel, enum relay_state to,
 {
 	const struct port_fake_step script[] = {{frame, NULL}, {0}};
 	struct port_fake *fake = port_fake_new(script, NULL);
+	const struct outlet outlet = {.driver = &driver_lcus,
+				      .channel = channel};
 	struct err err = {""};
 
 	assert_int_equal(
-		driver_lcus.set(port_fake_port(fake), channel, to, 0, &err), 0);
+		driver_lcus.set(port_fake_port(fake), &outlet, to, 0, &err), 0);
 	assert_true(port_fake_is_done(fake));
 	port_fake_free(fake);
 }
@@ -52,10 +55,12 @@ static int get(const char *answer, unsigned int channel, enum relay_state *told,
 {
 	const struct port_fake_step script[] = {{"FF", answer}, {0}};
 	struct port_fake *fake = port_fake_new(script, "'CH1: ON\r\n");
+	const struct outlet outlet = {.driver = &driver_lcus,
+				      .channel = channel};
 	int rc = 0;
 
 	port_fake_set_chunk(fake, 3);
-	rc = driver_lcus.get(port_fake_port(fake), channel, told, 0, err);
+	rc = driver_lcus.get(port_fake_port(fake), &outlet, told, 0, err);
 	assert_true(port_fake_is_done(fake));
 	port_fake_free(fake);
 	return rc;

@@ -6,8 +6,11 @@
 
 #include "common/base/err.h"
 #include "relay/drivers.h"
+#include "relay/outlet.h"
 #include "tests/fake/port_fake.h"
 #include "tests/unit/cmocka_all.h"
+
+static const struct outlet outlet = {.driver = &driver_sim, .channel = 1};
 
 static int set(enum relay_state to, const char *wants, const char *gives,
 	       struct err *err)
@@ -17,7 +20,7 @@ static int set(enum relay_state to, const char *wants, const char *gives,
 	int rc = 0;
 
 	port_fake_set_chunk(fake, 2);
-	rc = driver_sim.set(port_fake_port(fake), 1, to, 0, err);
+	rc = driver_sim.set(port_fake_port(fake), &outlet, to, 0, err);
 	assert_true(port_fake_is_done(fake));
 	port_fake_free(fake);
 	return rc;
@@ -27,7 +30,7 @@ static int get(const char *gives, enum relay_state *told, struct err *err)
 {
 	const struct port_fake_step script[] = {{"'status\n", gives}, {0}};
 	struct port_fake *fake = port_fake_new(script, NULL);
-	int rc = driver_sim.get(port_fake_port(fake), 1, told, 0, err);
+	int rc = driver_sim.get(port_fake_port(fake), &outlet, told, 0, err);
 
 	assert_true(port_fake_is_done(fake));
 	port_fake_free(fake);

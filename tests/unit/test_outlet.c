@@ -86,7 +86,7 @@ static void what_is_no_outlet_is_refused(void **state)
 	memset(text, 'x', sizeof(text));
 	memcpy(text, "sim:/", 5);
 	text[sizeof(text) - 1] = '\0';
-	assert_refused(text, "255 characters");
+	assert_refused(text, "255 bytes");
 }
 
 static void drivers_are_sorted_and_whole(void **state)
@@ -97,7 +97,7 @@ static void drivers_are_sorted_and_whole(void **state)
 
 		assert_ptr_equal(drivers_find(driver->name), driver);
 		assert_non_null(driver->set);
-		assert_true(driver->channels_max >= 1);
+		assert_true(driver->channel_last >= driver->channel_first);
 		assert_true(driver->answer_ms > 0);
 		assert_true(strlen(driver->boards) > 0);
 		if (i > 0)

@@ -27,12 +27,12 @@ static struct {
 static const struct port_fake_step no_steps[] = {{0}};
 static struct port_fake *fake;
 
-static int board_set(struct port *port, unsigned int channel,
+static int board_set(struct port *port, const struct outlet *outlet,
 		     enum relay_state state, uint64_t deadline_ns,
 		     struct err *err)
 {
 	assert_ptr_equal(port, port_fake_port(fake));
-	assert_int_equal(channel, 2);
+	assert_int_equal(outlet->channel, 2);
 	assert_true(deadline_ns > clock_monotonic_ns());
 	if (state == RELAY_ON)
 		board.ons++;
@@ -55,12 +55,12 @@ static int board_set(struct port *port, unsigned int channel,
 	return 0;
 }
 
-static int board_get(struct port *port, unsigned int channel,
+static int board_get(struct port *port, const struct outlet *outlet,
 		     enum relay_state *state, uint64_t deadline_ns,
 		     struct err *err)
 {
 	(void)port;
-	(void)channel;
+	(void)outlet;
 	(void)deadline_ns;
 	board.gets++;
 	if (board.gets_fail > 0 && board.gets_fail--)
@@ -73,7 +73,8 @@ static int board_get(struct port *port, unsigned int channel,
 
 static const struct relay_driver driver_telling = {
 	.name = "telling",
-	.channels_max = 2,
+	.channel_first = 1,
+	.channel_last = 2,
 	.settle_ms = 1,
 	.answer_ms = 1000,
 	.set = board_set,
@@ -81,22 +82,26 @@ static const struct relay_driver driver_telling = {
 };
 static const struct relay_driver driver_mute = {
 	.name = "mute",
-	.channels_max = 2,
+	.channel_first = 1,
+	.channel_last = 2,
 	.answer_ms = 1000,
 	.set = board_set,
 };
 static const struct relay_driver driver_one_shot = {
 	.name = "one-shot",
 	.is_one_shot = true,
-	.channels_max = 2,
+	.channel_first = 1,
+	.channel_last = 2,
 	.answer_ms = 1000,
 	.set = board_set,
 	.get = board_get,
 };
-static const struct outlet telling = {&driver_telling, "/dev/board", 2};
-static const struct outlet mute = {&driver_mute, "/dev/board", 2};
-static const struct outlet one_shot = {&driver_one_shot, "/dev/board", 2};
-static const volatile sig_atomic_t never = 0;
+static const struct outlet telling = {
+	.driver = &driver_telling, .address = "/dev/board", .channel = 2};
+static const struct outlet mute = {
+	.driver = &driver_mute, .address = "/dev/board", .channel = 2};
+static const struct outlet one_shot = {
+	.driver = &driver_one_shot, .address = "/dev/board", .channel = 2};
 
 static struct port *board_open(const struct outlet *outlet, struct err *err)
 {
@@ -268,50 +273,73 @@ static void status_is_retried_then_an_error(void **state)
 	relay_free(relay);
 }
 
-static void a_cycle_keeps_power_away_as_long_as_told(void **state)
+/* Wired to the contact that is closed at rest: power is on while the board says
+ * "off". */
+static void an_inverted_contact_is_told_the_contrary(void **state)
 {
+	static const struct outlet inverted = {
+		.driver = &driver_telling, .channel = 2, .is_inverted = true};
 	enum relay_proof proof = RELAY_PROOF_NONE;
+	enum relay_state power = RELAY_ON;
 	struct err err = {""};
-	struct relay *relay = relay_new(&telling, board_open, &err);
+	struct relay *relay = relay_new(&inverted, board_open, &err);
 
 	(void)state;
 	assert_non_null(relay);
-	assert_int_equal(relay_cycle(relay, 150, &never, &proof, &err), 0);
+	board.contact = RELAY_OFF;
+	assert_int_equal(relay_switch(relay, RELAY_OFF, &proof, &err), 0);
 	assert_int_equal(board.contact, RELAY_ON);
-	assert_int_equal(board.offs, 1);
-	assert_int_equal(board.ons, 1);
-	assert_int_equal(proof, RELAY_PROOF_READ_BACK);
-	assert_true(board.on_ns - board.off_ns >= 150 * CLOCK_NS_PER_MS);
+	assert_int_equal(relay_read(relay, &power, &proof, &err), 0);
+	assert_int_equal(power, RELAY_OFF);
+	board.is_welded = true;
+	assert_int_equal(relay_switch(relay, RELAY_ON, &proof, &err), -1);
+	assert_non_null(strstr(err.text, "power is still off"));
 	relay_free(relay);
 }
 
-static void a_stopped_cycle_gives_power_back(void **state)
+static int board_pulse(struct port *port, const struct outlet *outlet,
+		       enum relay_state state, uint32_t ms,
+		       uint64_t deadline_ns, struct err *err)
 {
-	static const volatile sig_atomic_t now = 1;
-	enum relay_proof proof = RELAY_PROOF_NONE;
-	struct err err = {""};
-	struct relay *relay = relay_new(&telling, board_open, &err);
-
-	(void)state;
-	assert_non_null(relay);
-	assert_int_equal(relay_cycle(relay, 3600000, &now, &proof, &err), -1);
-	assert_int_equal(board.contact, RELAY_ON);
-	assert_int_equal(board.ons, 1);
-	relay_free(relay);
+	(void)port;
+	(void)outlet;
+	(void)deadline_ns;
+	(void)err;
+	board.contact = state;
+	board.offs += ms;
+	return 0;
 }
 
-static void a_failed_off_still_gives_power_back(void **state)
+static void a_board_s_own_clock_has_its_limits(void **state)
 {
-	enum relay_proof proof = RELAY_PROOF_NONE;
+	static const struct relay_driver timed = {
+		.name = "timed",
+		.channel_first = 1,
+		.channel_last = 1,
+		.answer_ms = 1000,
+		.set = board_set,
+		.pulse_for = board_pulse,
+		.pulse = {.has_on = true,
+			  .min_ms = 100,
+			  .max_ms = 5000,
+			  .step_ms = 100},
+	};
+	struct outlet outlet = {.driver = &timed, .channel = 1};
 	struct err err = {""};
-	struct relay *relay = relay_new(&mute, board_open, &err);
+	struct relay *relay = relay_new(&outlet, board_open, &err);
 
 	(void)state;
 	assert_non_null(relay);
-	board.sets_fail = 3;
-	assert_int_equal(relay_cycle(relay, 1, &never, &proof, &err), -1);
-	assert_non_null(strstr(err.text, "cannot switch off"));
-	assert_int_equal(board.ons, 1);
+	assert_false(relay_can_pulse(relay, 200)); /* it can only be on */
+	outlet.is_inverted = true;
+	assert_true(relay_can_pulse(relay, 200));
+	assert_false(relay_can_pulse(relay, 250));
+	assert_false(relay_can_pulse(relay, 0));
+	assert_true(relay_can_pulse(relay, 5000));
+	assert_false(relay_can_pulse(relay, 5100));
+	assert_int_equal(relay_pulse(relay, 200, &err), 0);
+	assert_int_equal(board.contact, RELAY_ON);
+	assert_int_equal(board.offs, 200);
 	relay_free(relay);
 }
 
@@ -328,9 +356,8 @@ int main(void)
 		TEST(a_lost_answer_is_asked_for_not_repeated),
 		TEST(one_shot_boards_get_a_line_for_each_command),
 		TEST(status_is_retried_then_an_error),
-		TEST(a_cycle_keeps_power_away_as_long_as_told),
-		TEST(a_stopped_cycle_gives_power_back),
-		TEST(a_failed_off_still_gives_power_back),
+		TEST(an_inverted_contact_is_told_the_contrary),
+		TEST(a_board_s_own_clock_has_its_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
