@@ -22,6 +22,9 @@ void ccheck_defaults(struct csettings *settings)
 	settings->boot_tries = 2;
 	settings->after_min_ms = 200;
 	settings->after_max_ms = 2000;
+	settings->recut_after_max_ms = 2000;
+	settings->recut_off_min_ms = 100;
+	settings->recut_off_max_ms = 2000;
 	(void)snprintf(settings->name, sizeof(settings->name), "unnamed");
 	(void)snprintf(settings->sync, sizeof(settings->sync), "flush:32");
 	(void)snprintf(settings->counters, sizeof(settings->counters), "auto");
@@ -119,12 +122,9 @@ static int check_counters(struct csettings *settings, const char *name,
 		       name, settings->counters);
 }
 
-int ccheck_together(struct csettings *settings, const char *name,
-		    struct err *err)
+static int check_power(struct csettings *settings, const char *name,
+		       struct err *err)
 {
-	enum run_pattern pattern = RUN_PATTERN_RANDOM;
-	struct err why;
-
 	if (settings->has_off_time && settings->has_off_range)
 		return err_set(
 			err, "%s: off_time: off_min and off_max are given too",
@@ -136,7 +136,28 @@ int ccheck_together(struct csettings *settings, const char *name,
 		return err_set(err, "%s: off_min: is above off_max", name);
 	if (settings->after_min_ms > settings->after_max_ms)
 		return err_set(err, "%s: after_min: is above after_max", name);
-	if (check_collector(settings, name, err) == -1 ||
+	if (settings->recut_after_min_ms > settings->recut_after_max_ms)
+		return err_set(err,
+			       "%s: recut_after_min: is above recut_after_max",
+			       name);
+	if (settings->recut_off_min_ms > settings->recut_off_max_ms)
+		return err_set(err,
+			       "%s: recut_off_min: is above recut_off_max",
+			       name);
+	/* A program of the user's knows on, off and status. */
+	if (!settings->is_session_given)
+		settings->has_session = settings->relay[0] == '\0';
+	return 0;
+}
+
+int ccheck_together(struct csettings *settings, const char *name,
+		    struct err *err)
+{
+	enum run_pattern pattern = RUN_PATTERN_RANDOM;
+	struct err why;
+
+	if (check_power(settings, name, err) == -1 ||
+	    check_collector(settings, name, err) == -1 ||
 	    check_host(settings, name, err) == -1 ||
 	    check_counters(settings, name, err) == -1)
 		return -1;

@@ -29,7 +29,8 @@ struct command {
 	char name[128];
 	pid_t pid;
 	int pid_fd;
-	int line_fd; /* the pipe, or -1 */
+	int line_fd; /* the pipe from its stdout, or -1 */
+	int say_fd;  /* the pipe to its stdin, or -1 */
 	int out_fd, err_fd;
 	bool has_ended;
 	int status;
@@ -150,7 +151,7 @@ static int spawn(struct command *command, const struct command_line *line,
 	const char *in_path =
 		files->in_path == NULL ? "/dev/null" : files->in_path;
 	const pid_t parent = getpid();
-	int pipe_fds[2] = {-1, -1};
+	int pipe_fds[2] = {-1, -1}, in_fds[2] = {-1, -1};
 	int fds[3] = {-1, -1, -1};
 	int rc = -1;
 
@@ -165,11 +166,16 @@ static int spawn(struct command *command, const struct command_line *line,
 		if (command->out_fd == -1)
 			return -1;
 	}
-	fds[0] = open(in_path, O_RDONLY | O_CLOEXEC);
+	if (!files->writes_lines)
+		fds[0] = open(in_path, O_RDONLY | O_CLOEXEC);
+	else if (pipe2(in_fds, O_CLOEXEC) == 0)
+		fds[0] = in_fds[0];
+	command->say_fd = in_fds[1];
 	fds[1] = files->reads_lines ? pipe_fds[1] : command->out_fd;
 	fds[2] = command->err_fd;
 	if (fds[0] == -1) {
-		(void)err_sys(err, errno, "cannot open %s", in_path);
+		(void)err_sys(err, errno, "cannot open %s",
+			      files->writes_lines ? "a pipe" : in_path);
 		goto out;
 	}
 	command->pid = fork();
@@ -214,7 +220,7 @@ struct command *command_start(const struct command_line *line,
 	(void)snprintf(command->name, sizeof(command->name), "%s",
 		       line->words[0]);
 	command->pid = -1;
-	command->pid_fd = command->line_fd = -1;
+	command->pid_fd = command->line_fd = command->say_fd = -1;
 	command->out_fd = command->err_fd = -1;
 	if (spawn(command, line, files, err) == -1) {
 		if (command->pid > 0)
@@ -314,6 +320,19 @@ enum command_event command_await(struct command *command, uint64_t deadline_ns,
 	}
 }
 
+/* ---- telling it something ---- */
+
+int command_say(struct command *command, const char *text, struct err *err)
+{
+	const size_t length = strlen(text);
+
+	/* Short lines into an empty pipe: never in parts, and no wait. */
+	if (write(command->say_fd, text, length) != (ssize_t)length)
+		return err_sys(err, errno, "cannot tell %s anything",
+			       command->name);
+	return 0;
+}
+
 /* ---- what it is and was ---- */
 
 const char *command_text(const struct command *command)
@@ -406,6 +425,8 @@ void command_free(struct command *command)
 		(void)close(command->pid_fd); /* holds no data */
 	if (command->line_fd != -1)
 		(void)close(command->line_fd); /* was only read */
+	if (command->say_fd != -1)
+		(void)close(command->say_fd); /* each line was written whole */
 	if (command->out_fd != -1)
 		(void)close(command->out_fd); /* the child wrote, not we */
 	if (command->err_fd != -1)

@@ -44,6 +44,7 @@ struct command_files {
 	const char *out_path; /* NULL: kept in memory */
 	const char *err_path; /* NULL: kept in memory */
 	bool reads_lines;     /* out is a pipe; out_path is not used */
+	bool writes_lines;    /* in is a pipe; in_path is not used */
 	bool ends_with_us;    /* SIGTERM when the campaign itself dies */
 };
 
@@ -65,6 +66,9 @@ enum command_event {
 enum command_event command_await(struct command *command, uint64_t deadline_ns,
 				 bool wants_line,
 				 const volatile sig_atomic_t *stop);
+
+/* TEXT, whole; only with writes_lines. -1 where nobody reads it. */
+int command_say(struct command *command, const char *text, struct err *err);
 
 /* The last line read. */
 const char *command_text(const struct command *command);

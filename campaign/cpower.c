@@ -11,7 +11,7 @@
 int cpower_on(struct rig *rig, struct err *err)
 {
 	for (int i = 0; i < CPOWER_TRIES; i++)
-		if (rig_switch(rig, true, err) == 0)
+		if (rig_switch(rig, true, NULL, err) == 0)
 			return 0;
 	return -1;
 }
@@ -31,7 +31,7 @@ int cpower_cycle(struct rig *rig, uint64_t off_ms, bool *is_whole,
 {
 	const struct csettings *settings = rig_settings(rig);
 	struct err ignored; /* *IS_WHOLE tells */
-	bool has_worked = rig_switch(rig, false, &ignored) == 0;
+	bool has_worked = rig_switch(rig, false, NULL, &ignored) == 0;
 
 	has_worked &=
 		rig_hook(rig, "after_off", settings->after_off, &ignored) == 0;
@@ -48,16 +48,16 @@ int cpower_cycle(struct rig *rig, uint64_t off_ms, bool *is_whole,
 
 int cpower_ensure(struct rig *rig, bool may_restore, struct err *err)
 {
-	enum rig_power power = RIG_POWER_UNREAD;
+	enum crelay_power power = CRELAY_UNREAD;
 
 	if (rig_read_power(rig, &power, err) == -1)
 		return -1;
-	if (power != RIG_POWER_OFF)
+	if (power != CRELAY_OFF)
 		return 0;
 	if (!may_restore)
 		return err_set(err, "%s is off; switch it on first",
 			       rig_settings(rig)->outlet);
-	if (rig_switch(rig, true, err) == -1)
+	if (rig_switch(rig, true, NULL, err) == -1)
 		return -1;
 	return rig_hook(rig, "after_on", rig_settings(rig)->after_on, err);
 }

@@ -53,10 +53,15 @@ struct csettings {
 	bool fill;
 	/* [power] and [cut] */
 	char outlet[CSETTINGS_TEXT_BYTES];
+	char outlets[CSETTINGS_TEXT_BYTES]; /* file of names; "": the relay's */
+	bool has_session, is_session_given; /* one relay process for all */
 	uint64_t off_time_ms, off_min_ms, off_max_ms;
 	bool has_off_time, has_off_range;
 	uint64_t return_timeout_ms, gone_timeout_ms;
 	uint64_t after_min_ms, after_max_ms;
+	uint64_t recuts;
+	uint64_t recut_after_min_ms, recut_after_max_ms;
+	uint64_t recut_off_min_ms, recut_off_max_ms;
 	/* [host]; via "": its power stays, only the drive's is cut */
 	char via[CSETTINGS_TEXT_BYTES];
 	char ready[CSETTINGS_TEXT_BYTES];    /* "": none */

@@ -136,12 +136,18 @@ static int compare_numbers(const void *left, const void *right)
 }
 
 struct spread {
-	uint64_t median_ms, max_ms;
+	uint64_t min_ms, median_ms, max_ms;
 };
 
 static uint64_t get_ready_ms(const struct outcome *outcome)
 {
 	return outcome->ready_ms;
+}
+
+/* From the command to the relay until the drive's absence was noticed. */
+static uint64_t get_gone_ms(const struct outcome *outcome)
+{
+	return outcome->relay_ms + outcome->gone_ms;
 }
 
 static uint64_t get_own_ms(const struct outcome *outcome)
@@ -163,6 +169,7 @@ static bool find_spread(const struct csummary *summary,
 			values[count++] = get(&summary->outcomes[i]);
 	if (count > 0) {
 		qsort(values, count, sizeof(*values), compare_numbers);
+		spread->min_ms = values[0];
 		spread->median_ms = values[count / 2];
 		spread->max_ms = values[count - 1];
 	}
@@ -181,8 +188,14 @@ static uint64_t most_boots(const struct csummary *summary)
 
 static void print_times(const struct csummary *summary, FILE *to)
 {
-	struct spread ready, own;
+	struct spread ready, own, gone;
 
+	if (find_spread(summary, get_gone_ms, &gone))
+		(void)fprintf(to,
+			      "gone        %" PRIu64 " ms after the command "
+			      "(min), %" PRIu64 " ms (median), %" PRIu64
+			      " ms (max)\n",
+			      gone.min_ms, gone.median_ms, gone.max_ms);
 	if (find_spread(summary, get_ready_ms, &ready) &&
 	    find_spread(summary, get_own_ms, &own))
 		(void)fprintf(to,
@@ -350,8 +363,9 @@ static json_t *encode_spread(const struct csummary *summary,
 	struct spread spread;
 
 	(void)find_spread(summary, get, &spread); /* else 0 */
-	return json_pack("{s:I, s:I}", "median", (json_int_t)spread.median_ms,
-			 "max", (json_int_t)spread.max_ms);
+	return json_pack("{s:I, s:I, s:I}", "min", (json_int_t)spread.min_ms,
+			 "median", (json_int_t)spread.median_ms, "max",
+			 (json_int_t)spread.max_ms);
 }
 
 static json_t *encode_runs(const struct csummary *summary)
@@ -405,7 +419,7 @@ json_t *csummary_encode(const struct csummary *summary)
 	return json_pack(
 		"{s:s, s:s, s:i, s:b, s:s, s:s, s:o, s:s, s:s, s:s,"
 		" s:I, s:I, s:I, s:I, s:o, s:o, s:I, s:I, s:f, s:I, s:o, s:o,"
-		" s:o, s:o, s:o, s:I, s:I, s:I}",
+		" s:o, s:o, s:o, s:o, s:I, s:I, s:I}",
 		"verdict", tally_verdict_name(verdict), "meaning",
 		tally_verdict_meaning(verdict), "exit_status",
 		tally_exit_status(verdict), "complete", summary->is_complete,
@@ -426,7 +440,8 @@ json_t *csummary_encode(const struct csummary *summary)
 		encode_runs(summary), "cycles", encode_cycles(summary),
 		"proven_by", encode_proofs(&tally), "ready_ms",
 		encode_spread(summary, get_ready_ms), "own_ms",
-		encode_spread(summary, get_own_ms), "most_boots",
+		encode_spread(summary, get_own_ms), "gone_ms",
+		encode_spread(summary, get_gone_ms), "most_boots",
 		(json_int_t)most_boots(summary), "damaged_cycles",
 		(json_int_t)tally.damaged, "unread_counters",
 		(json_int_t)tally.unread);

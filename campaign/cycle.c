@@ -182,6 +182,7 @@ static enum cycle_state cycle_off(struct cycle *cycle)
 {
 	const uint64_t asked_ns = clock_monotonic_ns();
 	struct outcome *outcome = cycle->outcome;
+	struct crelay_told told;
 	struct err err;
 
 	cyclestate_phase(cycle, "cutting the power");
@@ -197,13 +198,14 @@ static enum cycle_state cycle_off(struct cycle *cycle)
 				CHOST_FRESH_MS;
 	outcome->after_ms = cyclestate_ms_since(cycle->loaded_ns);
 	cycle->may_be_off = true;
-	if (rig_switch(cycle->order->rig, false, &err) == -1) {
+	if (rig_switch(cycle->order->rig, false, &told, &err) == -1) {
 		cycle->off_ns = clock_monotonic_ns();
 		cyclestate_stop(cycle, err.text);
 		return CYCLE_ABORT;
 	}
 	cycle->off_ns = clock_monotonic_ns();
 	outcome->relay_ms = cyclestate_ms_since(asked_ns);
+	outcome->skew_us = told.skew_us;
 	outcome->was_cut = true;
 	(void)cyclestate_note(cycle, "off", "relay_ms",
 			      (int64_t)outcome->relay_ms);
@@ -306,6 +308,40 @@ static enum cycle_state cycle_dark(struct cycle *cycle)
 	return CYCLE_RESTORE;
 }
 
+/* No writer is left (P11); what the drive does now is its recovery. False: the
+ * power cannot be given back. */
+static bool cut_again(struct cycle *cycle)
+{
+	struct rig *rig = cycle->order->rig;
+	struct err err;
+
+	for (uint64_t i = 0; i < cycle->order->whole->recuts; i++) {
+		const struct plan_recut recut = plan_recut(
+			cycle->order->whole, cycle->order->number, i);
+
+		cyclestate_phase(cycle, "cutting the power of a drive that is "
+					"recovering");
+		cpower_sleep_until(rig, clock_monotonic_ns() +
+						recut.after_ms *
+							CLOCK_NS_PER_MS);
+		if (rig_is_stopped(rig))
+			return true;
+		if (cyclestate_note(cycle, "recut", "off_ms",
+				    (int64_t)recut.off_ms) == -1)
+			return true;
+		if (rig_interrupt(rig, recut.off_ms, &err) == 0) {
+			cycle->outcome->recuts++;
+			continue;
+		}
+		cyclestate_trouble(cycle, err.text);
+		if (cpower_on(rig, &err) == 0)
+			return true;
+		cyclestate_stop(cycle, err.text);
+		return false;
+	}
+	return true;
+}
+
 static enum cycle_state cycle_restore(struct cycle *cycle)
 {
 	struct rig *rig = cycle->order->rig;
@@ -318,6 +354,10 @@ static enum cycle_state cycle_restore(struct cycle *cycle)
 		cyclestate_stop(cycle, err.text);
 		return CYCLE_DONE;
 	}
+	begun_ns = clock_monotonic_ns();
+	if (!cut_again(cycle))
+		return CYCLE_DONE;
+	cyclestate_waited(cycle, begun_ns);
 	cycle->on_ns = clock_monotonic_ns();
 	cycle->may_be_off = false;
 	(void)cyclestate_note(cycle, "on", "off_ms",

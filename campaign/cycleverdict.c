@@ -17,7 +17,7 @@
 static enum cycle_state judge_absence(struct cycle *cycle)
 {
 	struct outcome_judged *judged = &cycle->outcome->judged;
-	enum rig_power power = RIG_POWER_UNREAD;
+	enum crelay_power power = CRELAY_UNREAD;
 	char says[OUTCOME_TEXT_BYTES];
 	struct err err;
 	const bool is_missing =
@@ -27,7 +27,7 @@ static enum cycle_state judge_absence(struct cycle *cycle)
 	memset(judged, 0, sizeof(*judged));
 	if (is_missing &&
 	    rig_read_power(cycle->order->rig, &power, &err) == 0 &&
-	    power == RIG_POWER_ON) {
+	    power == CRELAY_ON) {
 		judged->verdict = OUTCOME_GONE;
 		(void)snprintf(judged->reason, sizeof(judged->reason),
 			       "the drive did not come back: %.250s", says);

@@ -36,6 +36,8 @@ static const struct outcome_number outcome_numbers[] = {
 	NUMBER("after_ms", after_ms),
 	NUMBER("off_ms", off_ms),
 	NUMBER("relay_ms", relay_ms),
+	NUMBER("skew_us", skew_us),
+	NUMBER("recuts", recuts),
 	NUMBER("gone_ms", gone_ms),
 	NUMBER("ready_ms", ready_ms),
 	NUMBER("judged_ms", judged_ms),

@@ -102,6 +102,8 @@ struct outcome {
 	uint64_t after_ms;  /* measured, writing seen to "off" asked */
 	uint64_t off_ms;    /* measured, relay off to relay on */
 	uint64_t relay_ms;  /* what the relay took to switch off */
+	uint64_t skew_us;   /* of several contacts; 0: one, or not told */
+	uint64_t recuts;    /* cuts while it recovered from the first */
 	uint64_t gone_ms;   /* from there until the writer had ended */
 	uint64_t ready_ms;  /* power on until the target could be opened */
 	uint64_t judged_ms; /* power on to the verdict */

@@ -6,7 +6,14 @@
 #include "common/base/prng.h"
 
 /* What a number is drawn for; each gets chance of its own. */
-enum plan_use { PLAN_FOR_AFTER = 1, PLAN_FOR_OFF, PLAN_FOR_SEED, PLAN_FOR_ARM };
+enum plan_use {
+	PLAN_FOR_AFTER = 1,
+	PLAN_FOR_OFF,
+	PLAN_FOR_SEED,
+	PLAN_FOR_ARM,
+	PLAN_FOR_RECUT_AFTER,
+	PLAN_FOR_RECUT_OFF,
+};
 
 static void plan_chance(struct prng *prng, uint64_t seed, enum plan_use use,
 			uint64_t number)
@@ -77,6 +84,23 @@ struct plan_cycle plan_draw(const struct plan *plan, uint64_t cycle)
 	plan_chance(&prng, plan->seed, PLAN_FOR_SEED, cycle);
 	drawn.workload_seed = prng_next(&prng);
 	return drawn;
+}
+
+struct plan_recut plan_recut(const struct plan *plan, uint64_t cycle,
+			     uint64_t i)
+{
+	const uint64_t number = cycle * (PLAN_RECUTS_MAX + 1) + i;
+
+	assert(i < plan->recuts && plan->recuts <= PLAN_RECUTS_MAX);
+
+	return (struct plan_recut){
+		.after_ms = plan_between(plan, PLAN_FOR_RECUT_AFTER, number,
+					 plan->recut_after_min_ms,
+					 plan->recut_after_max_ms),
+		.off_ms = plan_between(plan, PLAN_FOR_RECUT_OFF, number,
+				       plan->recut_off_min_ms,
+				       plan->recut_off_max_ms),
+	};
 }
 
 const char *plan_arm_name(enum plan_arm arm)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "campaign/rig.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "campaign/ccollector.h"
@@ -17,7 +15,6 @@
 
 #define RIG_NOTE_BYTES   240 /* ackbody.h: with the 0 at its end */
 #define RIG_SEND_MS      15000
-#define RIG_RELAY_MS     60000
 #define RIG_HOOK_MS      120000
 #define RIG_PREFIX_BYTES (2 * CSETTINGS_TEXT_BYTES + RIG_PATH_BYTES)
 
@@ -31,6 +28,7 @@ struct rig {
 	const volatile sig_atomic_t *stop;
 	char dir[RIG_PATH_BYTES];
 	char programs[RIG_PROGRAMS][RIG_PREFIX_BYTES];
+	struct crelay *relay;
 	struct ccollector *collector;
 	struct cevidence_memory evidence_memory;
 	struct command_line line; /* the one being built */
@@ -97,6 +95,9 @@ struct rig *rig_open(const struct csettings *settings, const char *dir,
 	rig->stop = stop;
 	(void)snprintf(rig->dir, sizeof(rig->dir), "%s", dir);
 	if (find_programs(rig, err) == 0)
+		rig->relay = crelay_open(settings, rig->programs[RIG_RELAY],
+					 err);
+	if (rig->relay != NULL)
 		rig->collector = ccollector_open(
 			settings, rig->programs[RIG_COLLECTOR], dir, stop, err);
 	if (rig->collector == NULL) {
@@ -110,6 +111,7 @@ void rig_close(struct rig *rig)
 {
 	if (rig == NULL)
 		return;
+	crelay_close(rig->relay);
 	ccollector_close(rig->collector);
 	free(rig);
 }
@@ -141,67 +143,23 @@ int rig_keep_collector(struct rig *rig, struct err *err)
 
 /* ---- the relay ---- */
 
-static int run_relay(struct rig *rig, const char *verb, struct command_run *run,
-		     struct err *err)
+int rig_switch(struct rig *rig, bool is_on, struct crelay_told *told,
+	       struct err *err)
 {
-	run->timeout_ms = RIG_RELAY_MS;
-	command_line_init(&rig->line, rig->programs[RIG_RELAY]);
-	command_line_add(&rig->line, "--outlet");
-	command_line_add(&rig->line, "%s", rig->settings->outlet);
-	command_line_add(&rig->line, "%s", verb);
-	return command_run(&rig->line, run, err);
+	struct crelay_told unused;
+
+	return crelay_switch(rig->relay, is_on, told == NULL ? &unused : told,
+			     err);
 }
 
-int rig_switch(struct rig *rig, bool is_on, struct err *err)
+int rig_read_power(struct rig *rig, enum crelay_power *power, struct err *err)
 {
-	const char *verb = is_on ? "on" : "off";
-	struct command_run run = {0};
-
-	if (run_relay(rig, verb, &run, err) == -1)
-		return -1;
-	if (run.status != 0)
-		return err_set(err, "cannot switch %s %s: %.380s",
-			       rig->settings->outlet, verb, run.complaint);
-	return 0;
+	return crelay_read(rig->relay, power, err);
 }
 
-/* WORD as a word of its own in TEXT. */
-static bool has_word(const char *text, const char *word)
+int rig_interrupt(struct rig *rig, uint64_t off_ms, struct err *err)
 {
-	const size_t length = strlen(word);
-	const char *at = text;
-
-	while ((at = strcasestr(at, word)) != NULL) {
-		if ((at == text || !isalnum((unsigned char)at[-1])) &&
-		    !isalnum((unsigned char)at[length]))
-			return true;
-		at += length;
-	}
-	return false;
-}
-
-int rig_read_power(struct rig *rig, enum rig_power *power, struct err *err)
-{
-	struct command_run run = {0};
-
-	if (run_relay(rig, "status", &run, err) == -1)
-		return -1;
-	if (has_word(run.out, "unknown")) {
-		*power = RIG_POWER_UNREAD;
-		return 0;
-	}
-	if (run.status != 0)
-		return err_set(err, "cannot read the state of %s: %.380s",
-			       rig->settings->outlet, run.complaint);
-	if (has_word(run.out, "off"))
-		*power = RIG_POWER_OFF;
-	else if (has_word(run.out, "on"))
-		*power = RIG_POWER_ON;
-	else
-		return err_set(err,
-			       "the state of %s is neither on nor off: %.300s",
-			       rig->settings->outlet, run.out);
-	return 0;
+	return crelay_interrupt(rig->relay, off_ms, err);
 }
 
 /* ---- the collector ---- */

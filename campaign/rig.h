@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "campaign/crelay.h"
 #include "campaign/csettings.h"
 
 struct err;
@@ -34,14 +35,12 @@ struct cevidence_memory *rig_evidence_memory(struct rig *rig);
 /* Our own collector still runs, or runs again. */
 int rig_keep_collector(struct rig *rig, struct err *err);
 
-enum rig_power {
-	RIG_POWER_ON,
-	RIG_POWER_OFF,
-	RIG_POWER_UNREAD, /* the board has no read-back */
-};
-
-int rig_switch(struct rig *rig, bool is_on, struct err *err);
-int rig_read_power(struct rig *rig, enum rig_power *power, struct err *err);
+/* TOLD may be NULL. */
+int rig_switch(struct rig *rig, bool is_on, struct crelay_told *told,
+	       struct err *err);
+int rig_read_power(struct rig *rig, enum crelay_power *power, struct err *err);
+/* As crelay_interrupt(). */
+int rig_interrupt(struct rig *rig, uint64_t off_ms, struct err *err);
 
 /* Puts an event on record at the collector; returns when it is confirmed. */
 int rig_send_event(struct rig *rig, const char *event, const char *run,

@@ -16,7 +16,7 @@
 #include "relay/outlets.h"
 #include "relay/relay.h"
 #include "relay/relays.h"
-#include "relay/session.h"
+#include "relay/relaysession.h"
 
 #define PROGRAM         "plugpull-relay"
 #define STATUS_TROUBLE  2
@@ -218,8 +218,8 @@ static int carry_out(const struct order *order, struct relays *relays,
 	const char *command = order->command;
 
 	if (strcmp(command, "session") == 0)
-		return session_run(relays, when_lost(order), STDIN_FILENO,
-				   STDOUT_FILENO, &is_stopped, err);
+		return relaysession_run(relays, when_lost(order), STDIN_FILENO,
+					STDOUT_FILENO, &is_stopped, err);
 	if (strcmp(command, "status") == 0)
 		return print_status(relays, told, err);
 	if (strcmp(command, "cycle") == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "relay/session.h"
+#include "relay/relaysession.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +22,7 @@ struct session {
 	struct relays *relays;
 	int from, to;
 	const volatile sig_atomic_t *stop;
-	char line[SESSION_LINE_BYTES];
+	char line[RELAYSESSION_LINE_BYTES];
 	size_t used;
 };
 
@@ -167,12 +167,13 @@ static int end_lost(struct session *session, enum outlet_lost when_lost,
 		       when_lost == OUTLET_LOST_ON ? "on" : "off");
 }
 
-int session_run(struct relays *relays, enum outlet_lost when_lost, int from,
-		int to, const volatile sig_atomic_t *stop, struct err *err)
+int relaysession_run(struct relays *relays, enum outlet_lost when_lost,
+		     int from, int to, const volatile sig_atomic_t *stop,
+		     struct err *err)
 {
 	struct session session = {
 		.relays = relays, .from = from, .to = to, .stop = stop};
-	char line[SESSION_LINE_BYTES];
+	char line[RELAYSESSION_LINE_BYTES];
 	enum next next = NEXT_LINE;
 
 	while ((next = next_line(&session, line)) == NEXT_LINE) {

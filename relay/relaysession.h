@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session - commands one a line, answers one a line, as long as whoever gives
- * them is there: the port stays open and stays ours, a contact that needs its
- * port open keeps its state, and nothing has to be started in front of a cut.
+ * relaysession - commands one a line, answers one a line, as long as whoever
+ * gives them is there: the port stays open and stays ours, a contact that needs
+ * its port open keeps its state, and nothing has to be started in front of a
+ * cut.
  *
  *   on                   ok on read-back took_us=1234 skew_us=0
  *   off                  ok off read-back took_us=...
@@ -14,8 +15,8 @@
  * Where the commands end without "end", whoever gave them is lost: the outlet's
  * when_lost is carried out.
  */
-#ifndef RELAY_SESSION_H
-#define RELAY_SESSION_H
+#ifndef RELAY_RELAYSESSION_H
+#define RELAY_RELAYSESSION_H
 
 #include <signal.h>
 
@@ -24,11 +25,12 @@
 struct err;
 struct relays;
 
-#define SESSION_LINE_BYTES 128
+#define RELAYSESSION_LINE_BYTES 128
 
 /* FROM and TO are file descriptors; blocks until the end, or until *STOP. 0
  * after "end", else -1 with err filled. */
-int session_run(struct relays *relays, enum outlet_lost when_lost, int from,
-		int to, const volatile sig_atomic_t *stop, struct err *err);
+int relaysession_run(struct relays *relays, enum outlet_lost when_lost,
+		     int from, int to, const volatile sig_atomic_t *stop,
+		     struct err *err);
 
 #endif
