@@ -124,6 +124,21 @@ static int check_worn(const struct member *member, enum relay_state power,
 		       outlet->operations_max);
 }
 
+static int note_all(struct relays *relays, enum relay_state power,
+		    struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < relays->count; i++) {
+		struct member *member = &relays->members[i];
+
+		if (member->book != NULL &&
+		    opbook_note(member->book, power, err) < 0)
+			rc = -1;
+	}
+	return rc;
+}
+
 static int prepare(struct relays *relays, enum relay_state power,
 		   struct err *err)
 {
@@ -141,15 +156,8 @@ static int prepare(struct relays *relays, enum relay_state power,
 		wait_ms = its_ms > wait_ms ? its_ms : wait_ms;
 	}
 	clock_sleep_ms(wait_ms);
-	for (size_t i = 0; i < relays->count; i++) {
-		struct member *member = &relays->members[i];
-
-		if (member->book != NULL &&
-		    opbook_note(member->book, power, err) < 0 &&
-		    power == RELAY_OFF)
-			return -1;
-	}
-	return 0;
+	/* Power comes back also where nobody can write it down. */
+	return note_all(relays, power, err) < 0 && power == RELAY_OFF ? -1 : 0;
 }
 
 /* ---- all at once ---- */
@@ -220,8 +228,9 @@ static int all_done(const struct relays *relays, struct err *err)
 
 static int give_back(struct relays *relays, struct err *err)
 {
-	struct err unused;
+	struct err unused; /* the first is the one to tell */
 
+	(void)note_all(relays, RELAY_ON, &unused);
 	switch_all(relays, RELAY_ON);
 	if (all_done(relays, &unused) < 0)
 		return err_prefix(err, "and switching the others on again "
@@ -342,6 +351,9 @@ static int cycle_by_board(struct relays *relays, uint64_t off_ms,
 	if (prepare(relays, RELAY_OFF, err) < 0)
 		return -1;
 	if (relay_pulse(relays->members[0].relay, off_ms, err) < 0) {
+		struct err unused; /* the first is the one to tell */
+
+		(void)note_all(relays, RELAY_ON, &unused);
 		switch_all(relays, RELAY_ON); /* whatever came of it */
 		return -1;
 	}
