@@ -19,8 +19,10 @@ struct relay {
 	const struct outlet *outlet;
 	const struct relay_driver *driver;
 	struct port *(*open)(const struct outlet *outlet, struct err *err);
-	struct port *port; /* NULL between two attempts */
-	uint64_t done_ns;  /* when the last command was through */
+	struct port *own;   /* NULL between two attempts */
+	struct port **port; /* our own, or that of another channel */
+	bool was_set;       /* relay_start() has sent the command */
+	uint64_t done_ns;   /* when the last command was through */
 };
 
 struct port *relay_open_port(const struct outlet *outlet, struct err *err)
@@ -43,15 +45,15 @@ struct port *relay_open_port(const struct outlet *outlet, struct err *err)
 
 static void hang_up(struct relay *relay)
 {
-	port_close(relay->port);
-	relay->port = NULL;
+	port_close(*relay->port);
+	*relay->port = NULL;
 }
 
 static int call_up(struct relay *relay, struct err *err)
 {
-	if (relay->port == NULL)
-		relay->port = relay->open(relay->outlet, err);
-	return relay->port == NULL ? -1 : 0;
+	if (*relay->port == NULL)
+		*relay->port = relay->open(relay->outlet, err);
+	return *relay->port == NULL ? -1 : 0;
 }
 
 struct relay *relay_new(const struct outlet *outlet,
@@ -69,6 +71,7 @@ struct relay *relay_new(const struct outlet *outlet,
 	relay->outlet = outlet;
 	relay->driver = outlet->driver;
 	relay->open = open;
+	relay->port = &relay->own;
 	return relay;
 }
 
@@ -76,7 +79,7 @@ void relay_free(struct relay *relay)
 {
 	if (relay == NULL)
 		return;
-	hang_up(relay);
+	port_close(relay->own);
 	free(relay);
 }
 
@@ -93,7 +96,7 @@ static int set_once(struct relay *relay, enum relay_state power,
 	int rc = call_up(relay, err);
 
 	if (rc == 0)
-		rc = relay->driver->set(relay->port, relay->outlet,
+		rc = relay->driver->set(*relay->port, relay->outlet,
 					outlet_contact(relay->outlet, power),
 					answer_deadline_ns(relay), err);
 	relay->done_ns = clock_monotonic_ns();
@@ -112,7 +115,7 @@ static int get_once(struct relay *relay, enum relay_state *power,
 	int rc = call_up(relay, err);
 
 	if (rc == 0)
-		rc = relay->driver->get(relay->port, relay->outlet, &contact,
+		rc = relay->driver->get(*relay->port, relay->outlet, &contact,
 					answer_deadline_ns(relay), err);
 	if (rc > 0)
 		*power = outlet_contact(relay->outlet, contact);
@@ -175,11 +178,38 @@ static bool is_already(struct relay *relay, enum relay_state state,
 	       *proof == RELAY_PROOF_READ_BACK && told == state;
 }
 
+void relay_share(struct relay *relay, struct relay *other)
+{
+	relay->port = other->port;
+}
+
+void relay_start(struct relay *relay, enum relay_state power)
+{
+	struct err unused; /* relay_switch() tries it again */
+
+	relay->was_set = set_once(relay, power, &unused) == 0;
+}
+
+/* True where relay_start() was all that was needed. */
+static bool has_started(struct relay *relay, enum relay_state power,
+			enum relay_proof *proof)
+{
+	enum relay_state told = power;
+	struct err unused; /* it is tried again */
+	bool was_set = relay->was_set;
+
+	relay->was_set = false;
+	return was_set && read_state(relay, &told, proof, &unused) == 0 &&
+	       told == power;
+}
+
 int relay_switch(struct relay *relay, enum relay_state power,
 		 enum relay_proof *proof, struct err *err)
 {
 	unsigned int tries = power == RELAY_ON ? ON_TRIES : OFF_TRIES;
 
+	if (has_started(relay, power, proof))
+		return 0;
 	for (unsigned int i = 0; i < tries; i++) {
 		if (i > 0) {
 			clock_sleep_ms(RETRY_PAUSE_MS);
@@ -234,7 +264,7 @@ int relay_pulse(struct relay *relay, uint64_t off_ms, struct err *err)
 
 	if (rc == 0)
 		rc = relay->driver->pulse_for(
-			relay->port, relay->outlet,
+			*relay->port, relay->outlet,
 			outlet_contact(relay->outlet, RELAY_OFF),
 			(uint32_t)off_ms, answer_deadline_ns(relay), err);
 	relay->done_ns = clock_monotonic_ns();

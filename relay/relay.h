@@ -52,6 +52,13 @@ int relay_switch(struct relay *relay, enum relay_state power,
 int relay_read(struct relay *relay, enum relay_state *power,
 	       enum relay_proof *proof, struct err *err);
 
+/* Both are channels of one board: from here on they have one port, OTHER's. One
+ * thread at a time uses either. OTHER is freed last. */
+void relay_share(struct relay *relay, struct relay *other);
+/* Sends the command, and leaves all else to relay_switch(), which is called
+ * next: so all channels of a board are told before the first is asked. */
+void relay_start(struct relay *relay, enum relay_state power);
+
 /* Opens the port, so that the command itself takes no longer than it must. */
 int relay_prepare(struct relay *relay, struct err *err);
 /* Monotonic: when the last command was through. */

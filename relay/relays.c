@@ -16,9 +16,11 @@
 #define PULSE_EXTRA_MS 500U /* from a board's clock to its read-back */
 
 struct member {
+	struct relays *of;
 	struct outlet outlet;
 	struct relay *relay;
-	struct opbook *book; /* NULL: it has no name */
+	struct member *board; /* the first that hangs on the same port */
+	struct opbook *book;  /* NULL: it has no name */
 	/* Of the order that is carried out. */
 	enum relay_state power;
 	enum relay_proof proof;
@@ -33,6 +35,17 @@ struct relays {
 
 /* ---- */
 
+static struct member *find_board(struct member *member)
+{
+	struct member *board = member->of->members;
+
+	while (board != member &&
+	       (board->outlet.driver != member->outlet.driver ||
+		strcmp(board->outlet.address, member->outlet.address) != 0))
+		board++;
+	return board;
+}
+
 static int open_member(struct member *member, const struct outlet *outlet,
 		       struct port *(*open)(const struct outlet *outlet,
 					    struct err *err),
@@ -42,6 +55,9 @@ static int open_member(struct member *member, const struct outlet *outlet,
 	member->relay = relay_new(&member->outlet, open, err);
 	if (member->relay == NULL)
 		return -1;
+	member->board = find_board(member);
+	if (member->board != member)
+		relay_share(member->relay, member->board->relay);
 	if (outlet->name[0] == '\0')
 		return 0;
 	member->book = opbook_open(outlet->name, err);
@@ -62,6 +78,7 @@ struct relays *relays_new(const struct outlet *outlets, size_t count,
 	while (relays->count < count) {
 		struct member *member = &relays->members[relays->count++];
 
+		member->of = relays;
 		if (open_member(member, &outlets[relays->count - 1], open,
 				err) < 0) {
 			relays_free(relays);
@@ -75,9 +92,9 @@ void relays_free(struct relays *relays)
 {
 	if (relays == NULL)
 		return;
-	for (size_t i = 0; i < relays->count; i++) {
-		relay_free(relays->members[i].relay);
-		opbook_close(relays->members[i].book);
+	for (size_t i = relays->count; i > 0; i--) {
+		relay_free(relays->members[i - 1].relay);
+		opbook_close(relays->members[i - 1].book);
 	}
 	free(relays);
 }
@@ -162,12 +179,25 @@ static int prepare(struct relays *relays, enum relay_state power,
 
 /* ---- all at once ---- */
 
-static void *switch_member(void *argument)
+/* All channels of one board, which is its first member: one port takes one
+ * command at a time. */
+static void switch_board(struct member *board)
 {
-	struct member *member = argument;
+	const struct relays *relays = board->of;
+	struct member *end = board->of->members + relays->count;
 
-	member->rc = relay_switch(member->relay, member->power, &member->proof,
-				  &member->err);
+	for (struct member *member = board; member < end; member++)
+		if (member->board == board)
+			relay_start(member->relay, member->power);
+	for (struct member *member = board; member < end; member++)
+		if (member->board == board)
+			member->rc = relay_switch(member->relay, member->power,
+						  &member->proof, &member->err);
+}
+
+static void *switch_in_thread(void *argument)
+{
+	switch_board(argument);
 	return NULL;
 }
 
@@ -175,16 +205,25 @@ static void switch_all(struct relays *relays, enum relay_state power)
 {
 	pthread_t threads[OUTLETS_MEMBERS_MAX];
 	bool has_thread[OUTLETS_MEMBERS_MAX] = {false};
+	struct member *last = NULL;
 
-	for (size_t i = 0; i < relays->count; i++)
+	for (size_t i = 0; i < relays->count; i++) {
 		relays->members[i].power = power;
-	/* The last one, and what no thread can be had for, is ours. */
-	for (size_t i = 0; i + 1 < relays->count; i++)
-		has_thread[i] = pthread_create(&threads[i], NULL, switch_member,
+		if (relays->members[i].board == &relays->members[i])
+			last = &relays->members[i];
+	}
+	/* The last board, and what no thread can be had for, is ours. */
+	for (size_t i = 0; i < relays->count; i++)
+		if (relays->members[i].board == &relays->members[i] &&
+		    &relays->members[i] != last)
+			has_thread[i] =
+				pthread_create(&threads[i], NULL,
+					       switch_in_thread,
 					       &relays->members[i]) == 0;
 	for (size_t i = relays->count; i > 0; i--)
-		if (!has_thread[i - 1])
-			(void)switch_member(&relays->members[i - 1]);
+		if (relays->members[i - 1].board == &relays->members[i - 1] &&
+		    !has_thread[i - 1])
+			switch_board(&relays->members[i - 1]);
 	for (size_t i = 0; i < relays->count; i++)
 		if (has_thread[i])
 			(void)pthread_join(threads[i], NULL);

@@ -3,8 +3,9 @@
  * relays - one outlet, or several that are switched as one: the 5 V and the 12
  * V rail of a drive, the two supplies of a host.
  *
- * Each has a thread of its own; all ports are open and all drain times are over
- * before the first is switched. What lies between the first and the last
+ * Each board has a thread of its own, and is told of all its channels before
+ * one is read back; all ports are open and all drain times are over before the
+ * first is switched. What lies between the first and the last
  * command is measured: a drive whose rails fall one behind the other has seen
  * another fault than a cut.
  *

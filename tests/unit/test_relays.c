@@ -5,6 +5,7 @@
  */
 #include "relay/relays.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "tests/unit/cmocka_all.h"
 
 #define BOARDS 3
+#define ORDERS 64
 
 static struct {
 	enum relay_state contact[BOARDS]; /* by channel */
@@ -26,6 +28,9 @@ static struct {
 	uint64_t off_ns[BOARDS], on_ns[BOARDS];
 	uint32_t pulse_ms;
 	bool pulse_fails, never_returns;
+	unsigned int opens;
+	atomic_uint order_count; /* of sets and gets */
+	char orders[ORDERS];
 } boards;
 
 static char folder[64];
@@ -41,6 +46,7 @@ static int board_set(struct port *port, const struct outlet *outlet,
 	unsigned int i = outlet->channel;
 
 	(void)port;
+	boards.orders[boards.order_count++ % ORDERS] = 's';
 	(void)deadline_ns;
 	if (state == RELAY_ON) {
 		boards.ons[i]++;
@@ -62,6 +68,7 @@ static int board_get(struct port *port, const struct outlet *outlet,
 	(void)port;
 	(void)deadline_ns;
 	(void)err;
+	boards.orders[boards.order_count++ % ORDERS] = 'g';
 	*state = boards.contact[outlet->channel];
 	return 1;
 }
@@ -108,6 +115,7 @@ static struct port *board_open(const struct outlet *outlet, struct err *err)
 {
 	(void)outlet;
 	(void)err;
+	boards.opens++;
 	return port_fake_port(fake);
 }
 
@@ -144,6 +152,7 @@ static struct outlet named(const char *name, unsigned int channel)
 	struct outlet outlet = {.driver = &driver, .channel = channel};
 
 	(void)snprintf(outlet.name, sizeof(outlet.name), "%s", name);
+	(void)snprintf(outlet.address, sizeof(outlet.address), "/dev/%s", name);
 	return outlet;
 }
 
@@ -177,6 +186,30 @@ static void all_are_switched_and_the_skew_is_told(void **state)
 	boards.contact[1] = RELAY_ON;
 	assert_int_equal(relays_read(relays, &told, &err), -1);
 	assert_non_null(strstr(err.text, "b is on"));
+	relays_free(relays);
+}
+
+/* Two rails on one board: one port, and both are told before one is asked. */
+static void channels_of_one_board_have_one_port(void **state)
+{
+	struct outlet outlets[] = {named("a", 0), named("b", 1)};
+	struct relays *relays;
+	struct relays_told told;
+	struct err err = {""};
+
+	(void)state;
+	strcpy(outlets[0].address, "/dev/one");
+	strcpy(outlets[1].address, "/dev/one");
+	relays = open_all(outlets, 2);
+	assert_int_equal(relays_switch(relays, RELAY_OFF, &told, &err), 0);
+	assert_int_equal(boards.opens, 1);
+	assert_memory_equal(boards.orders, "ssgg", 4);
+	assert_int_equal(boards.order_count, 4);
+	assert_int_equal(relays_switch(relays, RELAY_ON, &told, &err), 0);
+	assert_int_equal(boards.opens, 1);
+	boards.is_stuck[0] = true;
+	assert_int_equal(relays_switch(relays, RELAY_OFF, &told, &err), -1);
+	assert_int_equal(boards.contact[1], RELAY_ON);
 	relays_free(relays);
 }
 
@@ -374,6 +407,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(all_are_switched_and_the_skew_is_told),
+		TEST(channels_of_one_board_have_one_port),
 		TEST(half_a_cut_is_taken_back),
 		TEST(a_cycle_keeps_power_away_as_long_as_told),
 		TEST(a_stopped_cycle_gives_power_back),
