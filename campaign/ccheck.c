@@ -141,8 +141,7 @@ static int check_power(struct csettings *settings, const char *name,
 			       "%s: recut_after_min: is above recut_after_max",
 			       name);
 	if (settings->recut_off_min_ms > settings->recut_off_max_ms)
-		return err_set(err,
-			       "%s: recut_off_min: is above recut_off_max",
+		return err_set(err, "%s: recut_off_min: is above recut_off_max",
 			       name);
 	/* A program of the user's knows on, off and status. */
 	if (!settings->is_session_given)

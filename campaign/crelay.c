@@ -110,9 +110,9 @@ static void read_told(const char *answer, struct crelay_told *told)
 {
 	const char *at = strstr(answer, "took_us=");
 
-	told->is_known = at != NULL &&
-			 sscanf(at, "took_us=%" SCNu64 " skew_us=%" SCNu64,
-				&told->took_us, &told->skew_us) == 2;
+	told->is_known =
+		at != NULL && sscanf(at, "took_us=%" SCNu64 " skew_us=%" SCNu64,
+				     &told->took_us, &told->skew_us) == 2;
 }
 
 void crelay_close(struct crelay *relay)

@@ -321,9 +321,9 @@ static bool cut_again(struct cycle *cycle)
 
 		cyclestate_phase(cycle, "cutting the power of a drive that is "
 					"recovering");
-		cpower_sleep_until(rig, clock_monotonic_ns() +
-						recut.after_ms *
-							CLOCK_NS_PER_MS);
+		cpower_sleep_until(rig,
+				   clock_monotonic_ns() +
+					   recut.after_ms * CLOCK_NS_PER_MS);
 		if (rig_is_stopped(rig))
 			return true;
 		if (cyclestate_note(cycle, "recut", "off_ms",

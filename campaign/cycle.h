@@ -41,7 +41,7 @@ struct cycle_order {
 	uint64_t number; /* of the campaign, from 1 */
 	struct plan_cycle plan;
 	const struct plan *whole; /* for the cuts behind the first */
-	const char *run; /* to go on with; "" for a fresh run */
+	const char *run;          /* to go on with; "" for a fresh run */
 	struct rig *rig;
 	struct journal *journal;
 	struct cprogress *progress;

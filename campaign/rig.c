@@ -95,8 +95,8 @@ struct rig *rig_open(const struct csettings *settings, const char *dir,
 	rig->stop = stop;
 	(void)snprintf(rig->dir, sizeof(rig->dir), "%s", dir);
 	if (find_programs(rig, err) == 0)
-		rig->relay = crelay_open(settings, rig->programs[RIG_RELAY],
-					 err);
+		rig->relay =
+			crelay_open(settings, rig->programs[RIG_RELAY], err);
 	if (rig->relay != NULL)
 		rig->collector = ccollector_open(
 			settings, rig->programs[RIG_COLLECTOR], dir, stop, err);

@@ -33,7 +33,7 @@ struct preflight {
 	struct mountfacts mount;          /* not known but for files */
 	bool has_loop;                    /* some layer is a loop device ... */
 	bool has_lazy_loop; /* ... whose file a clean fsync may not flush */
-	char unknown[STACK_TEXT_BYTES];   /* below it, what was not found */
+	char unknown[STACK_TEXT_BYTES]; /* below it, what was not found */
 	size_t count;
 	struct flushway_layer *layers; /* from the top down */
 	struct blockfacts *blocks;     /* of each layer */

@@ -79,11 +79,6 @@ static int begin_flushes(struct writer *writer, struct err *err)
 			    &writer->result->flush, err);
 }
 
-static bool is_unsent(const struct writer *writer)
-{
-	return writer->result->flush.unsent[0] != '\0';
-}
-
 static void tick_fill(void *context, uint64_t done_bytes, uint64_t size_bytes)
 {
 	wprogress_show_fill(context, done_bytes, size_bytes);
@@ -107,7 +102,7 @@ static int begin_new(struct writer *writer, struct err *err)
 	    wlog_open(&writer->log, writer->settings, writer->stop, err) < 0 ||
 	    ackclient_start(writer->log.acks, run->streams, err) < 0)
 		return -1;
-	run->is_unsent = is_unsent(writer);
+	run->is_unsent = writer->result->flush.unsent[0] != '\0';
 	writer->log.body.run = *run;
 	if (wlog_say(&writer->log, ACKBODY_RUN, err) < 0 ||
 	    wlog_confirm(&writer->log, err) < 0)
@@ -227,7 +222,7 @@ static int make_streams(struct writer *writer, struct err *err)
 			.stop = writer->stop,
 			.drain_timeout_ms = writer->settings->drain_timeout_ms,
 			.stream = i,
-			.is_unsent = is_unsent(writer),
+			.is_unsent = writer->result->flush.unsent[0] != '\0',
 			.reserved = first_reservation(writer, i),
 			.last_sequence = wsettings_last_sequence(
 				writer->settings, cycle, i),

@@ -233,9 +233,9 @@ static void ask_extended(const struct asker *asker)
 }
 
 /*
- * A cache in use that one of the two shows is in use. That it is not is believed
- * where both say so: a bridge's page may be made up, and its copy of the drive's
- * words may be of when the drive was attached.
+ * A cache in use that one of the two shows is in use. That it is not is
+ * believed where both say so: a bridge's page may be made up, and its copy of
+ * the drive's words may be of when the drive was attached.
  */
 static void weigh_cache(const struct atacmd_drive *drive,
 			struct drivefacts *facts)

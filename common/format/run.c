@@ -187,9 +187,8 @@ void run_encode_body(const struct run *run, uint8_t body[RUN_BODY_BYTES])
 	bytes_put32(body + 36, run->logical_block_bytes);
 	bytes_put16(body + 40, run->streams);
 	bytes_put16(body + 42, (uint16_t)run->pattern);
-	bytes_put16(body + 44,
-		    (uint16_t)((run->is_filled ? FLAG_FILLED : 0) |
-			       (run->is_unsent ? FLAG_UNSENT : 0)));
+	bytes_put16(body + 44, (uint16_t)((run->is_filled ? FLAG_FILLED : 0) |
+					  (run->is_unsent ? FLAG_UNSENT : 0)));
 	bytes_put64(body + 48, run->seed);
 	bytes_put64(body + 56, run->created_ns);
 	memcpy(body + 64, run->identity,

@@ -42,10 +42,10 @@ struct run {
 		logical_block_bytes; /* the drive's atomic unit, power of two */
 	uint16_t streams;            /* 1 ... RUN_STREAMS_MAX */
 	enum run_pattern pattern;
-	bool is_filled;      /* generation 0 was written before sequence 1 */
-	bool is_unsent;      /* its flushes may not have reached the drive (P9) */
-	uint64_t seed;       /* of the schedule */
-	uint64_t created_ns; /* wall clock of the writer's host */
+	bool is_filled; /* generation 0 was written before sequence 1 */
+	bool is_unsent; /* its flushes may not have reached the drive (P9) */
+	uint64_t seed;  /* of the schedule */
+	uint64_t created_ns;           /* wall clock of the writer's host */
 	char identity[RUN_TEXT_BYTES]; /* of the drive, see target.h; "" unknown
 					*/
 	char target[RUN_TEXT_BYTES];   /* as the user named it */

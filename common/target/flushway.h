@@ -52,8 +52,8 @@ enum flushway_answer {
 
 struct flushway {
 	enum flushway_answer answer;
-	char text[FLUSHWAY_TEXT_BYTES];    /* the reason, in one sentence */
-	char remedy[FLUSHWAY_TEXT_BYTES];  /* the next step; "" */
+	char text[FLUSHWAY_TEXT_BYTES];   /* the reason, in one sentence */
+	char remedy[FLUSHWAY_TEXT_BYTES]; /* the next step; "" */
 };
 
 void flushway_decide(const struct flushway_input *input, struct flushway *way);
