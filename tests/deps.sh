@@ -16,7 +16,7 @@ root="python3 fuse3 e2fsprogs xfsprogs btrfs-progs mount util-linux kmod udev
 # unpacked, not installed, see tests/vm/build.
 vm="python3 qemu-system-x86 seabios busybox-static cpio kmod udev util-linux
  binutils apt dmsetup e2fsprogs fdisk"
-tidy="clang-format-14 mandoc git"
+tidy="clang-format-14 mandoc git python3"
 oracle="python3 python3-cryptography"
 clang="clang libclang-rt-14-dev"
 bench="python3 fio valgrind gnuplot-nox nbdkit libnbd-bin fuse3 e2fsprogs

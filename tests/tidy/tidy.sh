@@ -143,6 +143,14 @@ check_format() {
 	checks=$((checks + 1))
 }
 
+check_mutants() { # they fit the tree
+	local line
+	while read -r line; do
+		say "$line"
+	done < <(tests/mutants/texts.py)
+	checks=$((checks + 1))
+}
+
 for file in $(sources '*.c' '*.h'); do
 	[[ -f $file ]] || continue
 	case $file in tests/*) ;; *) check_includes "$file" ;; esac
@@ -156,6 +164,7 @@ check_promises
 check_lists
 check_manuals
 check_format
+check_mutants
 ((found == 0)) && echo "tidy: $checks passed, 0 failed" && exit 0
 echo "tidy: $((checks - found)) passed, $found failed"
 exit 1
