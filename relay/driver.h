@@ -101,6 +101,10 @@ struct relay_driver {
 	int (*pulse_for)(struct port *port, const struct outlet *outlet,
 			 enum relay_state state, uint32_t ms,
 			 uint64_t deadline_ns, struct err *err);
+
+	/* Has the board of OUTLET that clock? NULL: every board has, for which
+	 * pulse_for is given. */
+	bool (*can_pulse)(const struct outlet *outlet);
 };
 
 #endif

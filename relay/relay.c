@@ -251,7 +251,10 @@ bool relay_can_pulse(const struct relay *relay, uint64_t off_ms)
 				    ? pulse->has_on
 				    : pulse->has_off;
 
-	return has_it && off_ms >= pulse->min_ms && off_ms <= pulse->max_ms &&
+	if (!has_it || (relay->driver->can_pulse != NULL &&
+			!relay->driver->can_pulse(relay->outlet)))
+		return false;
+	return off_ms >= pulse->min_ms && off_ms <= pulse->max_ms &&
 	       off_ms % pulse->step_ms == 0;
 }
 

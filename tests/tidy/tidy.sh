@@ -100,7 +100,7 @@ check_lists() {
 	done
 	for word in $(sed -n 's/^RELAY_DRIVER(\([a-z0-9_]*\))/\1/p' \
 		relay/drivers.def); do
-		grep -q -- "$word" docs/RELAYS.md ||
+		grep -q -- "${word//_/-}" docs/RELAYS.md ||
 			say "docs/RELAYS.md: driver $word is not there"
 	done
 	for word in $(sed -n 's/^VERDICT([A-Z_]*, *"\([^"]*\)".*/\1/p' \
