@@ -12,8 +12,9 @@
 #include "relay/outlet.h"
 #include "relay/outlets.h"
 
-#define STOP_CHECK_MS  20U
-#define PULSE_EXTRA_MS 500U /* from a board's clock to its read-back */
+#define STOP_CHECK_MS 20U
+#define PULSE_LATE_MS 5000U /* behind the board's own time */
+#define PULSE_LOOK_MS 100U
 
 struct member {
 	struct relays *of;
@@ -35,13 +36,19 @@ struct relays {
 
 /* ---- */
 
+/* One serial line; what is behind a network has a connection for each. */
+static bool is_same_board(const struct outlet *one, const struct outlet *other)
+{
+	return one->driver == other->driver && one->driver->open == NULL &&
+	       strcmp(one->address, other->address) == 0;
+}
+
 static struct member *find_board(struct member *member)
 {
 	struct member *board = member->of->members;
 
 	while (board != member &&
-	       (board->outlet.driver != member->outlet.driver ||
-		strcmp(board->outlet.address, member->outlet.address) != 0))
+	       !is_same_board(&board->outlet, &member->outlet))
 		board++;
 	return board;
 }
@@ -381,32 +388,59 @@ static bool pause_off(uint64_t off_ms, const volatile sig_atomic_t *stop)
 	return false;
 }
 
+/* Whatever came of it, power comes back; err stays. */
+static int leave_on(struct relays *relays)
+{
+	struct err unused; /* the first is the one to tell */
+
+	(void)note_all(relays, RELAY_ON, &unused);
+	switch_all(relays, RELAY_ON);
+	return -1;
+}
+
+/* A box in a network may take its time: asked until it says "on", or no
+ * longer. */
+static int await_on(struct relays *relays, struct relays_told *told,
+		    struct err *err)
+{
+	uint64_t until_ns =
+		clock_monotonic_ns() + PULSE_LATE_MS * CLOCK_NS_PER_MS;
+
+	for (;;) {
+		int rc = relays_read(relays, told, err);
+
+		if (rc == 0 && (told->proof != RELAY_PROOF_READ_BACK ||
+				told->power == RELAY_ON))
+			return 0;
+		if (clock_monotonic_ns() >= until_ns && rc == 0)
+			return err_set(err, "the board says that power has not "
+					    "come back by itself; it was "
+					    "switched on");
+		if (clock_monotonic_ns() >= until_ns)
+			return -1;
+		clock_sleep_ms(PULSE_LOOK_MS);
+	}
+}
+
 /* The board gives power back; that it did is read back where it can be. */
 static int cycle_by_board(struct relays *relays, uint64_t off_ms,
 			  struct relays_told *told, struct err *err)
 {
 	const uint64_t begun_ns = clock_monotonic_ns();
+	struct relays_told back;
 
 	if (prepare(relays, RELAY_OFF, err) < 0)
 		return -1;
-	if (relay_pulse(relays->members[0].relay, off_ms, err) < 0) {
-		struct err unused; /* the first is the one to tell */
-
-		(void)note_all(relays, RELAY_ON, &unused);
-		switch_all(relays, RELAY_ON); /* whatever came of it */
-		return -1;
-	}
+	if (relay_pulse(relays->members[0].relay, off_ms, err) < 0)
+		return leave_on(relays);
 	relays->members[0].proof = RELAY_PROOF_NONE;
 	tell(relays, RELAY_ON, begun_ns, told);
-	clock_sleep_ms(off_ms + PULSE_EXTRA_MS);
-	if (relays->members[0].book != NULL &&
-	    opbook_note(relays->members[0].book, RELAY_ON, err) < 0)
+	clock_sleep_ms(off_ms);
+	if (await_on(relays, &back, err) < 0)
+		return leave_on(relays);
+	told->proof = back.proof;
+	if (note_all(relays, RELAY_ON, err) < 0)
 		return -1;
-	if (relays_read(relays, told, err) < 0)
-		return -1;
-	if (told->proof == RELAY_PROOF_READ_BACK && told->power != RELAY_ON)
-		return err_set(err, "the board says that power has not come "
-				    "back by itself");
 	settle(relays);
 	return 0;
 }

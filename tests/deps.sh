@@ -22,6 +22,10 @@ clang="clang libclang-rt-14-dev"
 bench="python3 fio valgrind gnuplot-nox nbdkit libnbd-bin fuse3 e2fsprogs
  mount util-linux"
 
+# Real servers of other projects: some of these packages start a service that
+# knows no password, so only CI has them installed.
+servers="pdudaemon snmpd"
+
 wanted=
 for group; do
 	case $group in
@@ -33,6 +37,7 @@ for group; do
 	clang) wanted+=" $clang" ;;
 	oracle) wanted+=" $oracle" ;;
 	bench) wanted+=" $bench" ;;
+	servers) wanted+=" $servers" ;;
 	*)
 		echo "deps: no group named $group" >&2
 		exit 2
