@@ -147,6 +147,12 @@ $(BUILD)/libunits.a: $(call objects,$(UNIT_SOURCES))
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 units: $(UNITS:%=$(BUILD)/tests/unit/%)
 
+# Servers for the tests, by the libraries of others.
+SERVERS := $(if $(filter yes,$(MODBUS)),$(BUILD)/rig/modbus_server)
+$(BUILD)/rig/modbus_server: tests/rig/modbus_server.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< -lmodbus -o $@
+
 # ---- tests. Each first installs what it misses, and then starts over, so that
 # pkg-config is asked again.
 SCRIPTS := $(sort $(wildcard tests/e2e/*.sh))
@@ -162,7 +168,7 @@ POINTS  ?= 1
 check:
 	@tests/deps.sh build check
 	@$(again) run-check
-run-check: all units replay $(BUILD)/inject.so benches
+run-check: all units replay $(BUILD)/inject.so benches $(SERVERS)
 	@$(RUNNER) unit $(UNITS:%=$(BUILD)/tests/unit/%)
 	@$(RUNNER) replay $(wildcard tests/fuzz/replay.sh)
 	@POINTS=$(POINTS) $(RUNNER) e2e $(E2E)
