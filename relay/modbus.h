@@ -20,9 +20,10 @@ struct err;
 struct outlet;
 struct port;
 
-#define MODBUS_PDU_BYTES   64
-#define MODBUS_FRAME_BYTES (2 * MODBUS_PDU_BYTES + 8) /* ASCII is the longer \
-						       */
+#define MODBUS_PDU_BYTES 64
+#define MODBUS_FRAME_BYTES                                \
+	(2 * MODBUS_PDU_BYTES + 8) /* ASCII is the longer \
+				    */
 #define MODBUS_UNIT_MAX  254 /* many boards answer to 254, whatever theirs */
 #define MODBUS_COILS_MAX 32
 
