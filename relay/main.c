@@ -15,6 +15,7 @@
 #include "relay/drivers.h"
 #include "relay/outlets.h"
 #include "relay/relay.h"
+#include "relay/relayprobe.h"
 #include "relay/relays.h"
 #include "relay/relaysession.h"
 
@@ -151,6 +152,36 @@ static int describe_driver(const char *name)
 	return fflush(stdout) == 0 ? 0 : STATUS_TROUBLE;
 }
 
+static void tell_found(void *context, const struct relayprobe_found *found)
+{
+	size_t *count = context;
+
+	++*count;
+	(void)printf("%s: %s, at %s\n  drivers: %s%s%s\n", found->device,
+		     found->usb, found->place, found->drivers,
+		     *found->warning == '\0' ? "" : "; ", found->warning);
+}
+
+/* Nothing is opened, and nothing is switched. */
+static int probe(void)
+{
+	size_t count = 0;
+	struct err err;
+
+	if (relayprobe_look("/sys", tell_found, &count, &err) < 0)
+		return complain(&err);
+	if (count == 0)
+		(void)fprintf(stderr, PROGRAM ": nothing on USB looks like a "
+					      "board\n");
+	else
+		(void)fprintf(stderr,
+			      PROGRAM ": name a board by its path below "
+				      "/dev/serial/by-path: its number "
+				      "is another one after the next "
+				      "plug\n");
+	return fflush(stdout) == 0 ? 0 : STATUS_TROUBLE;
+}
+
 static int print_status(struct relays *relays, struct relays_told *told,
 			struct err *err)
 {
@@ -272,22 +303,24 @@ static int check_words(int count, char **argv, const char *outlet,
 		       struct err *err)
 {
 	bool is_list = count > 0 && strcmp(argv[1], "list") == 0;
+	bool is_probe = count > 0 && strcmp(argv[1], "probe") == 0;
 
 	if (count == 0)
 		return err_set(err, "no command given");
-	if (!is_list && !is_command(argv[1]))
+	if (!is_list && !is_probe && !is_command(argv[1]))
 		return err_set(err, "unknown command \"%.80s\"", argv[1]);
 	if (count > 1 + is_list)
 		return err_set(err, "one command is expected, not \"%.80s\"",
 			       argv[2 + is_list]);
-	if (!is_list && outlet == NULL)
+	if (!is_list && !is_probe && outlet == NULL)
 		return err_set(err, "%s needs --outlet", argv[1]);
 	return 0;
 }
 
 static const char usage[] = "--outlet <outlet> on|off|status|session\n"
 			    "--outlet <outlet> [--off-time <time>] cycle\n"
-			    "list [<driver>]";
+			    "list [<driver>]\n"
+			    "probe";
 static const char description[] =
 	"Cut the power of one outlet, or give it back.\n\n"
 	"Commands:\n"
@@ -299,7 +332,9 @@ static const char description[] =
 	"line\n"
 	" list                       print the drivers, one a line; or what "
 	"one "
-	"can do";
+	"can do\n"
+	" probe                      print what on USB may be a board; opens "
+	"nothing";
 static const char examples[] =
 	"plugpull-relay list\n"
 	"plugpull-relay -o lcus:/dev/serial/by-path/...-port0:1 off\n"
@@ -349,6 +384,8 @@ int main(int argc, char **argv)
 		return complain_usage(&err);
 	if (strcmp(argv[1], "list") == 0)
 		return count == 2 ? describe_driver(argv[2]) : list_drivers();
+	if (strcmp(argv[1], "probe") == 0)
+		return probe();
 	order.command = argv[1];
 	set_up_signals();
 	return run_command(&order);

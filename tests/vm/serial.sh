@@ -30,26 +30,6 @@ plug_in() {
 		-device "usb-serial,id=usb-$1,chardev=$1,serial=$1,bus=xhci.0")
 }
 
-outlet() { # NAME
-	echo "lcus:/dev/serial/by-id/usb-QEMU_QEMU_USB_SERIAL_$1-if00-port0:1"
-}
-
-relay() { # NAME WORD
-	vm_run "plugpull-relay --outlet $(outlet "$1") $2"
-}
-
-drive_is() { # on|off
-	expect_equal "the drive" "$("$BIN/plugpull-simdrive" status \
-		--control "$TMP/drive.control" | grep -o 'state=[a-z]*')" \
-		"state=$1"
-}
-
-# What went to the board, and nothing else ever did.
-sent() { # NAME HEX
-	expect_equal "the bytes for $1" "$(xxd -p "$TMP/$1.bytes" | tr -d '\n')" \
-		"$2"
-}
-
 BY_ID=/dev/serial/by-id/usb-QEMU_QEMU_USB_SERIAL
 outlet() { # NAME
 	echo "lcus:${BY_ID}_$1-if00-port0:1"
@@ -85,6 +65,13 @@ for name in good silent late; do
 	vm_wait 20 "test -c ${BY_ID}_$name-if00-port0"
 done
 
+# ---- looked for, and not touched
+vm_run 'plugpull-relay probe'
+expect_status 0
+expect_out '^/dev/ttyUSB[0-9]: 0403:6001 .*serial number good, at usb '
+expect_out 'drivers: kmtronic, .*; an identity that other adapters have, too'
+sent good ""
+
 # ---- a good board
 relay good status
 expect_status 0
@@ -114,7 +101,7 @@ echo "table: switched and read back through $(
 # ---- a mute one
 relay silent status
 expect_out '^unknown$'
-expect_err 'no answer to "status" within 500 ms'
+expect_err 'the board did not answer; its state cannot be read back'
 
 # ---- pulled out in the middle of a command: the board has the frame, its answer
 # is a second late, and the adapter is gone by then.
