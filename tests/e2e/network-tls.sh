@@ -107,6 +107,8 @@ wait_until 20 log_grows_beyond "$length"
 # The network dies for good, then the drive.
 signal_proxy KILL
 wait_until 20 said 4 'lost the collector'
+# What is made durable from now on nobody confirms.
+wait_until 20 lib_counter_reached flushes $(($(sim_counter flushes) + 5))
 "$BIN/plugpull-simdrive" cut --control "$SIM_CONTROL" >/dev/null
 end_of_writer
 expect_equal "exit status of the writer" "$status" 2
