@@ -98,6 +98,17 @@ sent good ffa00100a1ffffa00101a2ffa00100a1ffa00101a2ff
 echo "table: switched and read back through $(
 	)libserialport, ftdi_sio and a USB adapter"
 
+# ---- a modem line of the adapter, and not one byte
+bytes=$(xxd -p "$TMP/good.bytes" | tr -d '\n')
+vm_run "plugpull-relay --outlet line:${BY_ID}_good-if00-port0 off"
+expect_status 2
+expect_err 'keeps its state only as long as its port is open'
+vm_run "printf 'status\noff\nstatus\non\nstatus\nend\n' |
+	plugpull-relay --outlet line:${BY_ID}_good-if00-port0 session |
+	cut -d' ' -f 1-3 | tr '\n' ,"
+expect_out "^ok on read-back,ok off read-back,ok off read-back,ok on read-back,"
+sent good "$bytes"
+
 # ---- a mute one
 relay silent status
 expect_out '^unknown$'
