@@ -218,6 +218,12 @@ bool opbook_last(const struct opbook *book, uint64_t *ago_ms,
 	return true;
 }
 
+int opbook_done(struct opbook *book, struct err *err)
+{
+	book->last_ms = now_ms();
+	return save(book, err);
+}
+
 int opbook_note(struct opbook *book, enum relay_state power, struct err *err)
 {
 	read_boot(book->boot);

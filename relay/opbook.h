@@ -40,5 +40,7 @@ bool opbook_last(const struct opbook *book, uint64_t *ago_ms,
 /* It is switched now. To be called before the command: a switching that nobody
  * counted is worse than one that did not happen. */
 int opbook_note(struct opbook *book, enum relay_state power, struct err *err);
+/* It was switched: what is waited for counts from here. */
+int opbook_done(struct opbook *book, struct err *err);
 
 #endif

@@ -163,6 +163,16 @@ static int note_all(struct relays *relays, enum relay_state power,
 	return rc;
 }
 
+/* It may have taken its time, or several tries. */
+static void note_done(struct relays *relays)
+{
+	struct err unused; /* an earlier moment stands there already */
+
+	for (size_t i = 0; i < relays->count; i++)
+		if (relays->members[i].book != NULL)
+			(void)opbook_done(relays->members[i].book, &unused);
+}
+
 static int prepare(struct relays *relays, enum relay_state power,
 		   struct err *err)
 {
@@ -304,6 +314,7 @@ int relays_switch(struct relays *relays, enum relay_state power,
 	begun_ns = clock_monotonic_ns();
 	switch_all(relays, power);
 	tell(relays, power, begun_ns, told);
+	note_done(relays);
 	if (all_done(relays, err) < 0)
 		return power == RELAY_OFF && relays->count > 1
 			       ? give_back(relays, err)
