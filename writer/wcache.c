@@ -203,12 +203,31 @@ static int take_lock(const struct wcache *cache, const struct drivefacts *facts,
 	return lock;
 }
 
+/* Until it has closed what it was born with, above all the drive, which nobody
+ * else could open before. */
+static void await_leaving(int sign)
+{
+	ssize_t got;
+	char byte;
+
+	do {
+		got = read(sign, &byte, 1);
+	} while (got > 0 || (got == -1 && errno == EINTR));
+	(void)close(sign); /* was only read */
+}
+
 static int start_keeper(struct wcache *cache, int lock, struct err *err)
 {
-	int ends[2];
+	int ends[2], sign[2];
 
 	if (pipe2(ends, O_CLOEXEC) == -1)
 		return err_sys(err, errno, "cannot make a pipe");
+	if (pipe2(sign, O_CLOEXEC) == -1) {
+		(void)err_sys(err, errno, "cannot make a pipe");
+		(void)close(ends[0]); /* nothing was written */
+		(void)close(ends[1]);
+		return -1;
+	}
 	cache->keeper = fork();
 	if (cache->keeper == 0) {
 		(void)close(ends[1]);
@@ -217,6 +236,8 @@ static int start_keeper(struct wcache *cache, int lock, struct err *err)
 			    fcntl(lock, F_DUPFD, LOCK_FD + 1));
 	}
 	(void)close(ends[0]);
+	(void)close(sign[1]); /* the keeper's end goes with all it leaves */
+	await_leaving(sign[0]);
 	cache->pipe = ends[1];
 	if (cache->keeper != -1)
 		return 0;
